@@ -1,0 +1,31 @@
+/* sandbox.h - the base layer a child puts on itself before it touches anything foreign: seccomp allow-list, Landlock, rlimits,
+ * no_new_privs, dumpable off (EVALUATION cheats 3, 4, 35, 36, 37; CONTRACTS 4). Needs no privileges.
+ * Where the kernel lacks a layer the rest still applies; ret_enforced says what does ("seccomp landlock rlimits"). */
+#ifndef KF_SANDBOX_SANDBOX_H
+#define KF_SANDBOX_SANDBOX_H
+
+#include "base/status.h"
+
+typedef enum {
+  KF_PROFILE_RUNNER,  /* candidate: no fork, exec, socket, nothing naming another process; threads allowed */
+  KF_PROFILE_BUILDER, /* compilers: fork and exec allowed; no network, no ptrace, no signals beyond its own group, no setsid */
+  KF_PROFILE_ORACLE,  /* reference code: as runner */
+} kf_sandbox_profile;
+
+enum { KF_SANDBOX_PATHS_MAX = 16, KF_SANDBOX_TEXT_MAX = 160 };
+
+typedef struct {
+  kf_sandbox_profile profile;
+  const char *read_exec[KF_SANDBOX_PATHS_MAX]; /* toolchain: read and execute */
+  const char *read_only[KF_SANDBOX_PATHS_MAX];
+  const char *read_write[KF_SANDBOX_PATHS_MAX]; /* the work folder */
+} kf_sandbox_policy; /* lists end at the first NULL; paths that do not exist are skipped */
+
+/* Irreversible. KF_EBUG if it was entered before; KF_EIO if not even one layer could be put on. */
+kf_status kf_sandbox_enter(const kf_sandbox_policy *policy, char ret_enforced[KF_SANDBOX_TEXT_MAX], kf_err *err);
+/* What this kernel offers, without entering (for `kf doctor` and `hello`): "seccomp landlock(7) rlimits". */
+void kf_sandbox_probe(char ret_text[KF_SANDBOX_TEXT_MAX]);
+/* The toolchain folders of this machine for read_exec (/usr, /lib, ...), NULL-terminated, static. */
+const char *const *kf_sandbox_toolchain_paths(void);
+
+#endif
