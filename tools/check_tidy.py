@@ -83,6 +83,8 @@ def main():
     if tidy is None:
         print(f"skipped: clang-tidy {WANTED} is not installed (package clang-tidy-{WANTED})")
         return 77
+    if not os.path.exists(os.path.join(build, "compile_commands.json")):
+        sys.exit(f"{build}: no compile_commands.json: configure it first (cmake --preset dev)")
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         entries = {e["file"]: e for e in json.load(file)}  # one check a file, however often it is compiled
     entries = [e for name, e in sorted(entries.items()) if not chosen or name in chosen]
