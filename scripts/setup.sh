@@ -95,6 +95,12 @@ choose_package() {
   echo "$first"
 }
 
+# Prints the packages of all missing rows on one line.
+choose_packages() {
+  local row
+  for row in "${missing[@]}"; do choose_package "$row"; done | paste -s -d ' '
+}
+
 find_missing
 if [[ ${#missing[@]} -eq 0 ]]; then
   echo "setup: everything needed to $set_name is here"
@@ -103,14 +109,14 @@ fi
 
 if ! have_program apt-get; then
   echo "setup: missing here, and this is neither Debian nor Ubuntu; install what these packages hold:" >&2
-  printf '  %s\n' "${missing[@]##*|}" >&2
+  for row in "${missing[@]}"; do choose_package "$row" | sed 's/^/  /' >&2; done
   exit 4
 fi
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then
   if ! have_program sudo; then
     echo "setup: packages are missing and installing them needs root or sudo; as root, run:" >&2
-    echo "  apt-get install -y --no-install-recommends ${missing[*]##*|}" >&2
+    echo "  apt-get install -y --no-install-recommends $(choose_packages)" >&2
     exit 4
   fi
   as_root=(sudo)
@@ -119,8 +125,7 @@ fi
 echo "setup: apt-get update"
 # A source that cannot be reached is no reason to stop: the packages may come from the others.
 "${as_root[@]}" apt-get update -q || echo "setup: apt-get update failed, going on with the lists that are here" >&2
-packages=()
-for row in "${missing[@]}"; do packages+=("$(choose_package "$row")"); done
+read -r -a packages <<<"$(choose_packages)"
 echo "setup: installing ${packages[*]}"
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
   apt-get install -q -y --no-install-recommends "${packages[@]}"
