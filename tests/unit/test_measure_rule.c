@@ -85,7 +85,8 @@ static void test_measure_rule__looks_and_outcomes(void **state) {
     double d;
     int blocks;
     kf_race_outcome outcome;
-  } rows[] = {{0.05, 8, KF_RACE_FASTER}, {-0.05, 8, KF_RACE_SLOWER}, {0.0, 8, KF_RACE_TIE}, {0.009, 8, KF_RACE_TIE}};
+  } rows[] = {
+      {0.05, 8, KF_RACE_FASTER}, {-0.05, 8, KF_RACE_SLOWER}, {0.0, 8, KF_RACE_TIE}, {0.009, 8, KF_RACE_TIE}};
   for (size_t i = 0; i < KF_COUNTOF(rows); i++) {
     kf_rule rule;
     kf_rule_init(&rule, 0.01, 1.3, 0, 48);

@@ -108,9 +108,10 @@ static void test_wire_verdict__has_the_keys_of_the_format(void **state) {
   fill_verdict(&v);
   json_t *json = NULL;
   assert_int_equal(kf_verdict_to_json(&v, &json, NULL), KF_OK);
-  static const char *const keys[] = {"verdict", "device",   "diagnosis", "stage",         "confirmed", "oracle",
-                                     "trust",   "speedup",  "cases",     "time_ns",       "stages_ms", "cell",
-                                     "next",    "evidence", "binding",   "source_sha256", "log"};
+  static const char *const keys[] = {"verdict",       "device", "diagnosis", "stage",    "confirmed",
+                                     "oracle",        "trust",  "speedup",   "cases",    "time_ns",
+                                     "stages_ms",     "cell",   "next",      "evidence", "binding",
+                                     "source_sha256", "log"};
   for (size_t i = 0; i < KF_COUNTOF(keys); i++)
     assert_non_null(json_object_get(json, keys[i]));
   json_t *speedup = json_object_get(json, "speedup");
@@ -204,7 +205,8 @@ static void test_wire_verdict__more_cases_than_fit_are_refused(void **state) {
 static void test_wire_verdict__long_strings_are_cut_between_characters(void **state) {
   (void)state;
   char text[80] = "{\"verdict\":\"slow\",\"oracle\":\"0123456789";
-  strncat(text, "\xC3\xA9z\"}", sizeof text - strlen(text) - 1); /* an e with accent over the edge of 12 bytes */
+  strncat(text, "\xC3\xA9z\"}",
+          sizeof text - strlen(text) - 1); /* an e with accent over the edge of 12 bytes */
   static kf_verdict v;
   assert_int_equal(read_text(text, &v, NULL), KF_OK);
   assert_string_equal(v.oracle, "0123456789");
@@ -229,10 +231,11 @@ static void test_wire_verdict__bytes_that_are_no_text_are_replaced(void **state)
 
 static void test_wire_verdict__precedence(void **state) {
   (void)state;
-  static const kf_verdict_kind order[] = {KF_VERDICT_CHEAT,        KF_VERDICT_CRASHED,          KF_VERDICT_WRONG_MEMORY,
-                                          KF_VERDICT_WRONG_OUTPUT, KF_VERDICT_NONDETERMINISTIC, KF_VERDICT_IMPRECISE,
-                                          KF_VERDICT_IMPLAUSIBLE,  KF_VERDICT_UNSTABLE,         KF_VERDICT_SLOW,
-                                          KF_VERDICT_CORRECT};
+  static const kf_verdict_kind order[] = {
+      KF_VERDICT_CHEAT,        KF_VERDICT_CRASHED,          KF_VERDICT_WRONG_MEMORY,
+      KF_VERDICT_WRONG_OUTPUT, KF_VERDICT_NONDETERMINISTIC, KF_VERDICT_IMPRECISE,
+      KF_VERDICT_IMPLAUSIBLE,  KF_VERDICT_UNSTABLE,         KF_VERDICT_SLOW,
+      KF_VERDICT_CORRECT};
   for (size_t i = 0; i < KF_COUNTOF(order); i++)
     for (size_t j = 0; j < KF_COUNTOF(order); j++)
       assert_int_equal(kf_verdict_worse(order[i], order[j]), i < j);
@@ -264,7 +267,8 @@ static void test_wire_verdict__cells_parse_back(void **state) {
     assert_true(kf_cell_parse(text, &back));
     assert_memory_equal(&cell, &back, sizeof cell);
   }
-  static const char *const bad[] = {"", "m", "m0.a0.c0", "m0.a0.c0.x4", "m0.a0.c0.x0 ", "a0.m0.c0.x0", "m0a0c0x0"};
+  static const char *const bad[] = {"",        "m", "m0.a0.c0", "m0.a0.c0.x4", "m0.a0.c0.x0 ", "a0.m0.c0.x0",
+                                    "m0a0c0x0"};
   kf_cell cell;
   for (size_t i = 0; i < KF_COUNTOF(bad); i++)
     assert_false(kf_cell_parse(bad[i], &cell));
