@@ -1,5 +1,6 @@
 /* alloc.h - the one door for memory. Tests make the Nth allocation fail through it (tests/fault/).
- * jansson and SQLite are pointed at the same door by kf_alloc_init(). Threads: safe, except the fault settings. */
+ * jansson and SQLite are pointed at the same door by kf_alloc_init(). Threads: safe, except the fault
+ * settings. */
 #ifndef KF_BASE_ALLOC_H
 #define KF_BASE_ALLOC_H
 
@@ -24,7 +25,8 @@ void kf_freep(void *ptr_to_ptr); /* for KF_CLEANUP(kf_freep) on any pointer vari
 kf_status kf_nomem(kf_err *err);
 
 /* Fault injection. The allocation number `nth` (1-based, counted from this call) fails; with `forever` all
- * after it fail too. nth 0 switches it off. kf_alloc_count() is the number since the last kf_alloc_fail_at. */
+ * after it fail too. nth 0 switches it off. kf_alloc_count() is the number since the last kf_alloc_fail_at.
+ */
 void kf_alloc_fail_at(unsigned long nth, bool forever);
 unsigned long kf_alloc_count(void);
 

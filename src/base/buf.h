@@ -1,6 +1,7 @@
 /* buf.h - a growing byte buffer that must state its maximum. Always NUL-terminated one past `len`.
  * Invariant: len <= cap_max. An append that would exceed the maximum fails with KF_EINVAL and leaves the
- * content as it was. Everything from outside (model answers, compiler logs, frames) is read into one of these. */
+ * content as it was. Everything from outside (model answers, compiler logs, frames) is read into one of
+ * these. */
 #ifndef KF_BASE_BUF_H
 #define KF_BASE_BUF_H
 

@@ -11,8 +11,8 @@ kf_status kf_fs_read(const char *path, kf_buf *buf, kf_err *err);
 /* Writes path.tmp-PID, fsyncs, renames: a reader sees the old or the new content, never a part. */
 kf_status kf_fs_write(const char *path, const void *bytes, size_t len, kf_err *err);
 kf_status kf_fs_write_fd(int fd, const void *bytes, size_t len, kf_err *err); /* all of it, or a failure */
-kf_status kf_fs_mkdirs(const char *path, kf_err *err);                       /* like mkdir -p */
-kf_status kf_fs_remove_tree(const char *path, kf_err *err);                  /* does not follow links */
+kf_status kf_fs_mkdirs(const char *path, kf_err *err);                        /* like mkdir -p */
+kf_status kf_fs_remove_tree(const char *path, kf_err *err);                   /* does not follow links */
 bool kf_fs_exists(const char *path);
 bool kf_fs_is_dir(const char *path);
 /* dir + "/" + name; refuses results over KF_PATH_MAX. */

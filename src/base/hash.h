@@ -23,7 +23,8 @@ void kf_hasher_add(kf_hasher *hasher, const void *bytes, size_t len);
 void kf_hasher_add_text(kf_hasher *hasher, const char *text);
 void kf_hasher_final(kf_hasher *hasher, kf_hash *ret_hash);
 void kf_hash_hex(const kf_hash *hash, char ret_hex[KF_HASH_HEX]);
-kf_status kf_hash_parse(const char *hex, kf_hash *ret_hash, kf_err *err); /* exactly 64 lower-case hex digits */
+kf_status kf_hash_parse(const char *hex, kf_hash *ret_hash,
+                        kf_err *err); /* exactly 64 lower-case hex digits */
 bool kf_hash_equal(const kf_hash *a, const kf_hash *b);
 
 /* Secret bytes from the system's generator (seeds, nonces). */

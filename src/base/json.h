@@ -9,8 +9,9 @@
 
 enum { KF_JSON_DEPTH_MAX = 64 };
 
-/* Parses exactly one value. Refuses: more than `max_len` bytes, depth over KF_JSON_DEPTH_MAX, duplicate keys, NUL in
- * strings, trailing bytes. `what` names the text in messages. *ret_value is owned by the caller (json_decref). */
+/* Parses exactly one value. Refuses: more than `max_len` bytes, depth over KF_JSON_DEPTH_MAX, duplicate keys,
+ * NUL in strings, trailing bytes. `what` names the text in messages. *ret_value is owned by the caller
+ * (json_decref). */
 kf_status kf_json_parse(const char *text, size_t len, size_t max_len, const char *what, json_t **ret_value,
                         kf_err *err);
 /* Appends the compact form: keys sorted, no spaces, ASCII-safe; equal values give equal bytes. */
@@ -21,7 +22,8 @@ void kf_json_freep(json_t **value); /* for KF_CLEANUP */
  * Strings are borrowed from the object. */
 kf_status kf_json_str(const json_t *object, const char *key, const char **ret_text, kf_err *err);
 kf_status kf_json_int(const json_t *object, const char *key, int64_t *ret_value, kf_err *err);
-kf_status kf_json_real(const json_t *object, const char *key, double *ret_value, kf_err *err); /* int or real */
+kf_status kf_json_real(const json_t *object, const char *key, double *ret_value,
+                       kf_err *err); /* int or real */
 kf_status kf_json_bool(const json_t *object, const char *key, bool *ret_value, kf_err *err);
 kf_status kf_json_obj(const json_t *object, const char *key, json_t **ret_object, kf_err *err);
 kf_status kf_json_arr(const json_t *object, const char *key, json_t **ret_array, kf_err *err);

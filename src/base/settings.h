@@ -1,7 +1,7 @@
 /* settings.h - every number of the program that a user may change, in one typed table.
- * The table (settings.def) drives parsing, `--set NAME=VALUE`, ranges, documentation (docs/settings.md) and what
- * is recorded with a run. Names are dotted: "measure.blocks_max", "search.seed". Values are set before a run and
- * constant in it; the struct is plain data and may be copied. */
+ * The table (settings.def) drives parsing, `--set NAME=VALUE`, ranges, documentation (docs/settings.md) and
+ * what is recorded with a run. Names are dotted: "measure.blocks_max", "search.seed". Values are set before a
+ * run and constant in it; the struct is plain data and may be copied. */
 #ifndef KF_BASE_SETTINGS_H
 #define KF_BASE_SETTINGS_H
 
@@ -35,5 +35,7 @@ kf_status kf_settings_set(kf_settings *settings, const char *name, const char *v
 /* All values as one JSON object, and back (unknown keys refused). */
 kf_status kf_settings_to_json(const kf_settings *settings, json_t **ret_object, kf_err *err);
 kf_status kf_settings_from_json(kf_settings *settings, const json_t *object, kf_err *err);
+/* Appends the table of docs/settings.md: Markdown, one row a setting, in declaration order. */
+kf_status kf_settings_markdown(kf_buf *buf, kf_err *err);
 
 #endif

@@ -41,25 +41,29 @@ int kf_status_exit_code(kf_status s);
 
 kf_status kf_err_set_at(kf_err *err, const char *file, int line, kf_status code, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* Fills `err` (when not NULL) and returns `code`: `return kf_fail(err, KF_EIO, "...", ...)`. Long text is cut. */
+/* Fills `err` (when not NULL) and returns `code`: `return kf_fail(err, KF_EIO, "...", ...)`. Long text is
+ * cut. */
 #define kf_fail(err, code, ...) kf_err_set_at((err), __FILE__, __LINE__, (code), __VA_ARGS__)
-/* Puts "context: " before the message; each layer adds its context once. Returns err's code (or `fallback`). */
-kf_status kf_err_context(kf_err *err, kf_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Puts "context: " before the message; each layer adds its context once. Returns err's code (or `fallback`).
+ */
+kf_status kf_err_context(kf_err *err, kf_status code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Sets the hint; returns `code` so that it chains after kf_fail. */
-kf_status kf_err_hint(kf_err *err, kf_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+kf_status kf_err_hint(kf_err *err, kf_status code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Returns early with the failure of `call`. */
-#define KF_TRY(call)                                                                                                 \
-  do {                                                                                                               \
-    kf_status kf_try_status_ = (call);                                                                               \
-    if (kf_try_status_ != KF_OK) return kf_try_status_;                                                              \
+#define KF_TRY(call)                                                                                         \
+  do {                                                                                                       \
+    kf_status kf_try_status_ = (call);                                                                       \
+    if (kf_try_status_ != KF_OK) return kf_try_status_;                                                      \
   } while (0)
 
 /* Jumps forward to `out` with the failure of `call` in `status` (a local kf_status). */
-#define KF_GO(call)                                                                                                  \
-  do {                                                                                                               \
-    status = (call);                                                                                                 \
-    if (status != KF_OK) goto out;                                                                                   \
+#define KF_GO(call)                                                                                          \
+  do {                                                                                                       \
+    status = (call);                                                                                         \
+    if (status != KF_OK) goto out;                                                                           \
   } while (0)
 
 /* Runs `fn(&variable)` when the variable leaves scope. `fn` accepts a zeroed object. */

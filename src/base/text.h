@@ -9,8 +9,10 @@
  * `names` ends with NULL. */
 const char *kf_text_nearest(const char *word, const char *const *names);
 /* Whole-string decimal integer / real in range; KF_EINVAL names `what`. */
-kf_status kf_text_int(const char *text, int64_t min, int64_t max, const char *what, int64_t *ret_value, kf_err *err);
-kf_status kf_text_real(const char *text, double min, double max, const char *what, double *ret_value, kf_err *err);
+kf_status kf_text_int(const char *text, int64_t min, int64_t max, const char *what, int64_t *ret_value,
+                      kf_err *err);
+kf_status kf_text_real(const char *text, double min, double max, const char *what, double *ret_value,
+                       kf_err *err);
 /* "90", "90s", "5m", "2h" -> seconds. */
 kf_status kf_text_duration(const char *text, double *ret_seconds, kf_err *err);
 bool kf_text_is_name(const char *text); /* C identifier, at most 64 characters */

@@ -1,0 +1,12 @@
+# kf and kf-eval to bin, the example tasks and the documentation to share/kf.
+include(GNUInstallDirs)
+foreach(program IN ITEMS kf kf-eval)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+foreach(folder IN ITEMS tasks docs)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})
+    install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/kf)
+  endif()
+endforeach()
