@@ -1,23 +1,13 @@
 /* main.c - kf-eval: build, verify, measure, nothing else. Speaks the wire protocol on stdin and stdout; prints nothing else there. */
 #include "base/alloc.h"
 #include "base/log.h"
-#include "behavior/behavior.h"
-#include "build/builder.h"
-#include "device/runner.h"
 #include "eval/roles.h"
 #include "eval/session.h"
-#include "verify/oracle.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-const kf_role kf_eval_roles[] = {
-    {"devices", kf_devices_main}, {"builder", kf_builder_main},   {"cc", kf_cc_main},
-    {"runner", kf_runner_main},   {"evidence", kf_evidence_main}, {"oracle", kf_oracle_main},
-    {NULL, NULL},
-};
 
 static int usage(const char *text) {
   fprintf(stderr, "kf-eval: %s\nusage: kf-eval            serve the evaluator protocol on stdin and stdout\n"
