@@ -18,7 +18,7 @@ static int usage(const char *text) {
 int main(int argc, char **argv) {
   kf_alloc_init();
   kf_log_init("kf-eval");
-  if (argc > 1 && strcmp(argv[1], "--role") == 0) return kf_role_run(argc, argv, kf_eval_roles);
+  kf_role_run(argc, argv, kf_eval_roles);
   if (argc > 1 && strcmp(argv[1], "--version") == 0) {
     printf("kf-eval %s\n", KF_VERSION);
     return 0;

@@ -4,6 +4,6 @@
 
 #include "sandbox/role.h"
 
-extern const kf_role kf_eval_roles[]; /* ends with a NULL name */
+extern const kf_role_entry kf_eval_roles[]; /* ends with a NULL name */
 
 #endif

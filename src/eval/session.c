@@ -33,9 +33,8 @@ static kf_status say_hello(kf_session *session, kf_err *err) {
     }
   }
   kf_sandbox_probe(sandbox);
-  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:s,s:s}", "op", "hello", "protocol", KF_PROTOCOL_MAJOR,
-                      KF_PROTOCOL_MINOR, "version", KF_VERSION, "devices", devices, "sandbox", sandbox, "libclang",
-                      kf_behavior_library(), "note", kf_buf_text(&session->device_note)));
+  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:s}", "op", "hello", "protocol", KF_PROTOCOL_MAJOR,
+                      KF_PROTOCOL_MINOR, "version", KF_VERSION, "devices", devices, "sandbox", sandbox, "note", kf_buf_text(&session->device_note)));
   return kf_session_send(session, hello, err);
 }
 
