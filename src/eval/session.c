@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "sandbox/sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +19,24 @@ kf_status kf_session_send(kf_session *session, const json_t *message, kf_err *er
   kf_buf_init(&line, KF_WIRE_LINE_MAX);
   KF_TRY(kf_wire_write(&line, message, err));
   return kf_fs_write_fd(session->out, line.data, line.len, err);
+}
+
+/* Folders of sessions that were killed before they could remove them. Best effort: another session may be doing the same. */
+static void sweep_dead_sessions(const char *own_root) {
+  char parent[KF_PATH_MAX], path[KF_PATH_MAX];
+  snprintf(parent, sizeof parent, "%s", own_root);
+  char *slash = strrchr(parent, '/');
+  if (!slash || slash == parent) return;
+  *slash = '\0';
+  DIR *dir = opendir(parent);
+  if (!dir) return;
+  for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+    int pid = 0;
+    if (sscanf(entry->d_name, "kf-eval-%d-", &pid) != 1 || pid <= 0) continue;
+    if (kill(pid, 0) == 0 || errno != ESRCH) continue;
+    if (kf_fs_join(path, parent, entry->d_name, NULL) == KF_OK) kf_fs_remove_tree(path, NULL);
+  }
+  closedir(dir);
 }
 
 static kf_status say_hello(kf_session *session, kf_err *err) {
@@ -48,7 +68,10 @@ kf_status kf_session_new(int in, int out, kf_session **ret_session, kf_err *err)
   kf_wire_reader_init(&session->reader);
   session->artefacts.settings = &session->settings;
   session->artefacts.work = &session->work;
-  kf_status status = kf_fs_mkdtemp(session->work.root, "kf-eval", err);
+  char prefix[32];
+  snprintf(prefix, sizeof prefix, "kf-eval-%d", (int)getpid());
+  kf_status status = kf_fs_mkdtemp(session->work.root, prefix, err);
+  if (status == KF_OK) sweep_dead_sessions(session->work.root);
   if (status == KF_OK)
     status = kf_device_list(session->devices, &session->ndevices, &session->device_note, err);
   if (status == KF_OK) status = say_hello(session, err);
