@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONFIRM_PROCESSES = 3, CONFIRM_BLOCKS = 24, FIRST_BLOCKS = 3, ALONE_BLOCKS = 3 };
+enum { CONFIRM_PROCESSES = 3, CONFIRM_BLOCKS = 24, CLEAR_BLOCKS = 6, FIRST_BLOCKS = 3, ALONE_BLOCKS = 3 };
 
 static kf_status start_side(kf_trial *trial, int index, int side, const kf_artefact *artefact, kf_err *err) {
   const kf_judgement *j = trial->judgement;
@@ -189,6 +189,8 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   kf_race_options options = race_options(trial, (uint64_t)(process + 1) << 32);
   kf_rule_init(&trial->rule, j->settings->measure_delta, 0, CONFIRM_BLOCKS, CONFIRM_BLOCKS);
   memset(&trial->report, 0, sizeof trial->report);
+  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
+  if (trial->rule.six) trial->rule.blocks_min = CLEAR_BLOCKS; /* Timing 4: six are enough in stage 3 too */
   KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
   KF_TRY(book_report(trial, 3, err));
   if (kf_trial_decided(trial)) return KF_OK;
