@@ -18,7 +18,8 @@ kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PAT
 }
 
 static void free_calls(kf_calls **calls, int count) {
-  for (int i = 0; i < count; i++) kf_calls_free(calls[i]);
+  for (int i = 0; i < count; i++)
+    kf_calls_free(calls[i]);
 }
 
 static void artefact_free(kf_artefact *artefact) {
@@ -55,10 +56,11 @@ static void fail_candidate(kf_artefact *artefact, kf_verdict_kind kind, const ch
   snprintf(artefact->diagnosis.evidence, sizeof artefact->diagnosis.evidence, "%s", why->hint);
 }
 
-static kf_status resolve_cases(kf_artefact *artefact, const kf_case *cases, int count, kf_calls **ret_calls, kf_err *err) {
+static kf_status resolve_cases(kf_artefact *artefact, const kf_case *cases, int count, kf_calls **ret_calls,
+                               kf_err *err) {
   for (int i = 0; i < count; i++)
-    KF_TRY(kf_plan_resolve(artefact->plan, artefact->task, &artefact->binding, cases[i].values, &artefact->device->limits,
-                           &ret_calls[i], err));
+    KF_TRY(kf_plan_resolve(artefact->plan, artefact->task, &artefact->binding, cases[i].values,
+                           &artefact->device->limits, &ret_calls[i], err));
   return KF_OK;
 }
 
@@ -80,10 +82,12 @@ static kf_status bind_artefact(kf_artefact *artefact, const char *binding, kf_er
   return KF_OK;
 }
 
-/* Plan, binding, calls. What is wrong with the candidate makes it a finished failure; what is wrong with us is returned. */
+/* Plan, binding, calls. What is wrong with the candidate makes it a finished failure; what is wrong with us
+ * is returned. */
 static kf_status plan_artefact(kf_artefact *artefact, const kf_artefact_request *request, kf_err *err) {
   kf_err why = {0};
-  kf_status status = kf_plan_parse(artefact->task, artefact->source, artefact->source_len, "kernel", &artefact->plan, &why);
+  kf_status status =
+      kf_plan_parse(artefact->task, artefact->source, artefact->source_len, "kernel", &artefact->plan, &why);
   if (status == KF_OK) status = bind_artefact(artefact, request->binding, &why);
   if (status == KF_OK) status = resolve_all(artefact, request, &why);
   if (status == KF_EREFUSED) {
@@ -122,7 +126,8 @@ static kf_artefact *find(kf_artefacts *artefacts, const kf_hash *key) {
   return NULL;
 }
 
-static kf_status make(const kf_artefact_request *request, const kf_hash *key, kf_artefact **ret_artefact, kf_err *err) {
+static kf_status make(const kf_artefact_request *request, const kf_hash *key, kf_artefact **ret_artefact,
+                      kf_err *err) {
   kf_artefact *artefact = kf_calloc(1, sizeof *artefact);
   if (!artefact) return kf_nomem(err);
   artefact->key = *key;
@@ -142,8 +147,8 @@ static kf_status make(const kf_artefact_request *request, const kf_hash *key, kf
   return KF_OK;
 }
 
-kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request, kf_artefact **ret_artefact,
-                          kf_err *err) {
+kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request,
+                          kf_artefact **ret_artefact, kf_err *err) {
   kf_hash key;
   key_of(request, &key);
   kf_artefact *artefact = find(artefacts, &key);
@@ -166,9 +171,12 @@ void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact) {
 static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_err *err) {
   const kf_calls *plans[3 * KF_CASES_MAX];
   int nplans = 0;
-  for (int i = 0; i < artefact->task->ncheck; i++) plans[nplans++] = artefact->check[i];
-  for (int i = 0; i < artefact->task->nmeasure; i++) plans[nplans++] = artefact->measure[i];
-  for (int i = 0; i < artefact->nextra; i++) plans[nplans++] = artefact->extra[i];
+  for (int i = 0; i < artefact->task->ncheck; i++)
+    plans[nplans++] = artefact->check[i];
+  for (int i = 0; i < artefact->task->nmeasure; i++)
+    plans[nplans++] = artefact->measure[i];
+  for (int i = 0; i < artefact->nextra; i++)
+    plans[nplans++] = artefact->extra[i];
   KF_CLEANUP(kf_buf_done) kf_buf options;
   kf_buf_init(&options, OPTIONS_MAX);
   KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
@@ -194,7 +202,8 @@ static void break_artefact(kf_artefact *artefact, const kf_err *err) {
   artefact->error = *err;
 }
 
-/* A compiler over its limit is build_timeout; a failure while warming is the candidate's own at its first launch. */
+/* A compiler over its limit is build_timeout; a failure while warming is the candidate's own at its first
+ * launch. */
 static kf_verdict_kind outcome_kind(const kf_build_outcome *outcome) {
   static const kf_verdict_kind kinds[] = {
       [KF_RUN_OK] = KF_VERDICT_CORRECT,
@@ -219,15 +228,16 @@ static void judge_outcome(kf_artefact *artefact) {
   if (outcome->result.code == KF_RUN_OK) return;
   artefact->failed = true;
   artefact->kind = outcome_kind(outcome);
-  const char *what = outcome->in_launch                              ? "first_launch"
+  const char *what = outcome->in_launch                            ? "first_launch"
                      : outcome->result.code == KF_RUN_BUILD_FAILED ? "compile"
-                                                                     : "build";
+                                                                   : "build";
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "%s", what);
   snprintf(diagnosis->text, sizeof diagnosis->text, "%s", outcome->result.text);
   /* The compiler's first complaint is the best evidence there is. */
   const char *first = outcome->log ? strstr(outcome->log, "error:") : NULL;
   if (!first) return;
-  while (first > outcome->log && first[-1] != '\n') first--;
+  while (first > outcome->log && first[-1] != '\n')
+    first--;
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%.*s", (int)strcspn(first, "\n"), first);
 }
 
@@ -277,7 +287,8 @@ void kf_artefacts_pump(kf_artefacts *artefacts) {
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max) {
   int count = 0;
   for (const kf_artefact *a = artefacts->first; a && count < max; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING) fds[count++] = (struct pollfd){.fd = kf_build_fd(a->build), .events = POLLIN};
+    if (a->state == KF_ARTEFACT_BUILDING)
+      fds[count++] = (struct pollfd){.fd = kf_build_fd(a->build), .events = POLLIN};
   return count;
 }
 
@@ -299,7 +310,8 @@ static int launched_entries(const kf_calls *calls, const char **ret_entries) {
   for (int s = 0; s < calls->nsteps; s++) {
     if (calls->steps[s].kind != KF_STEP_LAUNCH) continue;
     bool known = false;
-    for (int i = 0; i < count; i++) known = known || strcmp(ret_entries[i], calls->steps[s].entry) == 0;
+    for (int i = 0; i < count; i++)
+      known = known || strcmp(ret_entries[i], calls->steps[s].entry) == 0;
     if (!known) ret_entries[count++] = calls->steps[s].entry;
   }
   return count;

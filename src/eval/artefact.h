@@ -1,6 +1,7 @@
-/* artefact.h - sources on their way to something that runs: plan, binding, resolved calls of every case, build, evidence.
- * The cache is keyed by content (task, device, source, binding, salt): a failed build is kept like a good one, an
- * infrastructure failure never. Builds run in the background, at most build.jobs at a time, and can be paused as a whole. */
+/* artefact.h - sources on their way to something that runs: plan, binding, resolved calls of every case,
+ * build, evidence. The cache is keyed by content (task, device, source, binding, salt): a failed build is
+ * kept like a good one, an infrastructure failure never. Builds run in the background, at most build.jobs at
+ * a time, and can be paused as a whole. */
 #ifndef KF_EVAL_ARTEFACT_H
 #define KF_EVAL_ARTEFACT_H
 
@@ -12,7 +13,12 @@
 
 #include <poll.h>
 
-typedef enum { KF_ARTEFACT_QUEUED, KF_ARTEFACT_BUILDING, KF_ARTEFACT_READY, KF_ARTEFACT_BROKEN } kf_artefact_state;
+typedef enum {
+  KF_ARTEFACT_QUEUED,
+  KF_ARTEFACT_BUILDING,
+  KF_ARTEFACT_READY,
+  KF_ARTEFACT_BROKEN
+} kf_artefact_state;
 
 typedef struct kf_artefact {
   kf_hash key;
@@ -67,9 +73,10 @@ typedef struct {
   int nextra;
 } kf_artefact_request;
 
-/* Finds or makes; the caller holds it until kf_artefact_release. A source that breaks the plan's rules is READY and failed. */
-kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request, kf_artefact **ret_artefact,
-                          kf_err *err);
+/* Finds or makes; the caller holds it until kf_artefact_release. A source that breaks the plan's rules is
+ * READY and failed. */
+kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request,
+                          kf_artefact **ret_artefact, kf_err *err);
 void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact);
 /* Starts queued builds and advances running ones; never blocks. */
 void kf_artefacts_pump(kf_artefacts *artefacts);

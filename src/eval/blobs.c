@@ -14,7 +14,8 @@ static kf_blob *slot_of(const kf_blobs *blobs, const kf_hash *hash) {
 }
 
 static kf_status grow(kf_blobs *blobs, kf_err *err) {
-  kf_blobs bigger = {.room = blobs->room ? blobs->room * 2 : 64, .count = blobs->count, .total = blobs->total};
+  kf_blobs bigger = {
+      .room = blobs->room ? blobs->room * 2 : 64, .count = blobs->count, .total = blobs->total};
   bigger.slots = kf_calloc(bigger.room, sizeof *bigger.slots);
   if (!bigger.slots) return kf_nomem(err);
   for (size_t i = 0; i < blobs->room; i++)
@@ -48,7 +49,8 @@ const kf_blob *kf_blobs_find(const kf_blobs *blobs, const kf_hash *hash) {
 }
 
 void kf_blobs_done(kf_blobs *blobs) {
-  for (size_t i = 0; i < blobs->room; i++) kf_free(blobs->slots[i].bytes);
+  for (size_t i = 0; i < blobs->room; i++)
+    kf_free(blobs->slots[i].bytes);
   kf_free(blobs->slots);
   memset(blobs, 0, sizeof *blobs);
 }

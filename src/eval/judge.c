@@ -1,4 +1,5 @@
-/* judge.c - the order of the stages; see judge.h. The stages themselves are in trial_check.c and trial_race.c. */
+/* judge.c - the order of the stages; see judge.h. The stages themselves are in trial_check.c and
+ * trial_race.c. */
 #include "eval/judge.h"
 
 #include "base/clock.h"
@@ -48,12 +49,14 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
   }
 }
 
-/* Where in the archive it belongs; the first candidate of a task also settles what "as the reference" means. */
+/* Where in the archive it belongs; the first candidate of a task also settles what "as the reference" means.
+ */
 static void find_cell(kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
   if (j->initial && !j->initial->failed && !j->state->base_known) {
     kf_artefact_evidence(j->artefacts, j->initial);
-    j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches, .sweeps = j->initial->evidence.sweeps};
+    j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches,
+                                        .sweeps = j->initial->evidence.sweeps};
     j->state->base_known = true;
   }
   kf_artefact_evidence(j->artefacts, j->candidate);
@@ -140,7 +143,8 @@ static void advise(kf_verdict *v) {
       {KF_VERDICT_UNSUPPORTED, "the device lacks what the kernel uses: write it without"},
       {KF_VERDICT_BUILD_FAILED, "mend the first compiler error"},
       {KF_VERDICT_BUILD_TIMEOUT, "the compiler did not finish: unroll less, use smaller tiles"},
-      {KF_VERDICT_LAUNCH_FAILED, "the device refused the launch: check local size and local memory against its limits"},
+      {KF_VERDICT_LAUNCH_FAILED,
+       "the device refused the launch: check local size and local memory against its limits"},
       {KF_VERDICT_CRASHED, "the kernel was killed by a signal: check indices at the tails first"},
       {KF_VERDICT_TIMED_OUT, "a call did not end in time: look for a loop whose bound can be missed"},
       {KF_VERDICT_OUT_OF_MEMORY, "smaller temporaries or fewer of them"},

@@ -1,5 +1,6 @@
 /* judge.h - the stages of one judgement (CONTRACTS 6): artefacts that are ready -> verdict.
- * Synchronous: the judge process works on one candidate at a time while builds go on behind it; between requests it serves its hooks. */
+ * Synchronous: the judge process works on one candidate at a time while builds go on behind it; between
+ * requests it serves its hooks. */
 #ifndef KF_EVAL_JUDGE_H
 #define KF_EVAL_JUDGE_H
 
@@ -37,7 +38,8 @@ typedef struct {
   void *context;
 } kf_judgement;
 
-/* KF_OK with a verdict, or an infrastructure failure (device gone, disk, canceled, an opponent that does not run), which is none. */
+/* KF_OK with a verdict, or an infrastructure failure (device gone, disk, canceled, an opponent that does not
+ * run), which is none. */
 kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err);
 
 #endif

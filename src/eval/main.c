@@ -1,4 +1,5 @@
-/* main.c - kf-eval: build, verify, measure, nothing else. Speaks the wire protocol on stdin and stdout; prints nothing else there. */
+/* main.c - kf-eval: build, verify, measure, nothing else. Speaks the wire protocol on stdin and stdout;
+ * prints nothing else there. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "eval/roles.h"
@@ -10,8 +11,10 @@
 #include <unistd.h>
 
 static int usage(const char *text) {
-  fprintf(stderr, "kf-eval: %s\nusage: kf-eval            serve the evaluator protocol on stdin and stdout\n"
-                  "       kf-eval --version\n", text);
+  fprintf(stderr,
+          "kf-eval: %s\nusage: kf-eval            serve the evaluator protocol on stdin and stdout\n"
+          "       kf-eval --version\n",
+          text);
   return 2;
 }
 

@@ -7,7 +7,11 @@
 #include "verify/oracle.h"
 
 const kf_role_entry kf_eval_roles[] = {
-    {"devices", kf_devices_main}, {"builder", kf_builder_main},   {"cc", kf_cc_main},
-    {"runner", kf_runner_main},   {"evidence", kf_evidence_main}, {"oracle", kf_oracle_main},
+    {"devices", kf_devices_main},
+    {"builder", kf_builder_main},
+    {"cc", kf_cc_main},
+    {"runner", kf_runner_main},
+    {"evidence", kf_evidence_main},
+    {"oracle", kf_oracle_main},
     {NULL, NULL},
 };

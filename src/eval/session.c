@@ -21,7 +21,8 @@ kf_status kf_session_send(kf_session *session, const json_t *message, kf_err *er
   return kf_fs_write_fd(session->out, line.data, line.len, err);
 }
 
-/* Folders of sessions that were killed before they could remove them. Best effort: another session may be doing the same. */
+/* Folders of sessions that were killed before they could remove them. Best effort: another session may be
+ * doing the same. */
 static void sweep_dead_sessions(const char *own_root) {
   char parent[KF_PATH_MAX], path[KF_PATH_MAX];
   snprintf(parent, sizeof parent, "%s", own_root);
@@ -53,8 +54,9 @@ static kf_status say_hello(kf_session *session, kf_err *err) {
     }
   }
   kf_sandbox_probe(sandbox);
-  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:s}", "op", "hello", "protocol", KF_PROTOCOL_MAJOR,
-                      KF_PROTOCOL_MINOR, "version", KF_VERSION, "devices", devices, "sandbox", sandbox, "note", kf_buf_text(&session->device_note)));
+  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:s}", "op", "hello", "protocol",
+                      KF_PROTOCOL_MAJOR, KF_PROTOCOL_MINOR, "version", KF_VERSION, "devices", devices,
+                      "sandbox", sandbox, "note", kf_buf_text(&session->device_note)));
   return kf_session_send(session, hello, err);
 }
 
@@ -131,7 +133,8 @@ static kf_status take_job(kf_session *session, kf_job_kind kind, json_t *message
   int64_t deadline_ms = kf_json_int_or(message, "deadline_ms", 0);
   job->deadline_ns = deadline_ms > 0 ? kf_now_ns() + deadline_ms * 1000000 : 0;
   kf_job **link = &session->jobs;
-  while (*link) link = &(*link)->next;
+  while (*link)
+    link = &(*link)->next;
   *link = job;
   return KF_OK;
 }
@@ -197,8 +200,9 @@ static void unlink_job(kf_session *session, kf_job *job) {
 
 static kf_status send_failure(kf_session *session, const kf_job *job, const kf_err *why, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *result = NULL;
-  KF_TRY(kf_json_pack(&result, err, "{s:s,s:I,s:{s:i,s:s,s:s,s:s}}", "op", "result", "id", (json_int_t)job->id, "error",
-                      "code", (int)why->code, "status", kf_status_name(why->code), "message", why->msg, "hint", why->hint));
+  KF_TRY(kf_json_pack(&result, err, "{s:s,s:I,s:{s:i,s:s,s:s,s:s}}", "op", "result", "id",
+                      (json_int_t)job->id, "error", "code", (int)why->code, "status",
+                      kf_status_name(why->code), "message", why->msg, "hint", why->hint));
   return kf_session_send(session, result, err);
 }
 

@@ -1,5 +1,6 @@
 /* session.h - one `kf-eval` serving one client: blobs, tasks, artefacts, and the queue of jobs (CONTRACTS 5).
- * Single-threaded. A job waits until its blobs are there and its builds are done, then it is judged; one result each. */
+ * Single-threaded. A job waits until its blobs are there and its builds are done, then it is judged; one
+ * result each. */
 #ifndef KF_EVAL_SESSION_H
 #define KF_EVAL_SESSION_H
 
@@ -13,10 +14,10 @@ typedef enum { KF_JOB_JUDGE, KF_JOB_INSPECT } kf_job_kind;
 typedef struct kf_job {
   kf_job_kind kind;
   int64_t id;
-  json_t *request;      /* the message, owned */
-  bool asked;           /* `need` was sent for its missing blobs */
+  json_t *request; /* the message, owned */
+  bool asked;      /* `need` was sent for its missing blobs */
   bool canceled;
-  int64_t deadline_ns;  /* 0: none */
+  int64_t deadline_ns; /* 0: none */
   /* judge, once its blobs are there: */
   kf_task_state *state;
   const kf_device_info *device;
@@ -41,8 +42,8 @@ typedef struct {
   kf_job *jobs;    /* oldest first */
   kf_job *running; /* the one being judged */
   kf_wire_reader reader;
-  int in, out;     /* descriptors of the channel */
-  bool closed;     /* end of input: finish */
+  int in, out; /* descriptors of the channel */
+  bool closed; /* end of input: finish */
 } kf_session;
 
 /* Enumerates devices and says hello on `out`. */
@@ -52,7 +53,8 @@ kf_status kf_session_serve(kf_session *session, kf_err *err);
 void kf_session_free(kf_session *session);
 
 /* session_job.c */
-/* Resolves blobs, task, device and artefacts. *ret_ready: everything is there and built. A failure is the job's result. */
+/* Resolves blobs, task, device and artefacts. *ret_ready: everything is there and built. A failure is the
+ * job's result. */
 kf_status kf_job_prepare(kf_session *session, kf_job *job, bool *ret_ready, kf_err *err);
 /* Judges, or collects an inspection; *ret_result is the result message, owned. */
 kf_status kf_job_run(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err);

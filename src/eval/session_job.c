@@ -12,7 +12,8 @@ enum { LOCK_WAIT_MS = 600000 };
 /* ---- blobs ---- */
 
 /* The blob a hex hash names; NULL when it is not here: its hash is then added to `missing`. */
-static kf_status find_blob(kf_session *session, const char *hex, json_t *missing, const kf_blob **ret_blob, kf_err *err) {
+static kf_status find_blob(kf_session *session, const char *hex, json_t *missing, const kf_blob **ret_blob,
+                           kf_err *err) {
   kf_hash hash;
   KF_TRY(kf_hash_parse(hex, &hash, err));
   *ret_blob = kf_blobs_find(&session->blobs, &hash);
@@ -24,7 +25,8 @@ static kf_status ask_for(kf_session *session, kf_job *job, json_t *missing, kf_e
   KF_CLEANUP(kf_json_freep) json_t *need = NULL;
   if (job->asked) return KF_OK;
   job->asked = true;
-  KF_TRY(kf_json_pack(&need, err, "{s:s,s:I,s:O}", "op", "need", "id", (json_int_t)job->id, "sha256", missing));
+  KF_TRY(
+      kf_json_pack(&need, err, "{s:s,s:I,s:O}", "op", "need", "id", (json_int_t)job->id, "sha256", missing));
   return kf_session_send(session, need, err);
 }
 
@@ -46,14 +48,15 @@ static kf_status task_files(kf_session *session, const json_t *json, json_t *mis
   KF_TRY(kf_json_obj(json, "files", &files, err));
   json_object_foreach(files, path, hash) {
     const kf_blob *blob = NULL;
-    if (!json_is_string(hash)) return kf_fail(err, KF_EPROTO, "wire: the hash of task file %.80s is no string", path);
+    if (!json_is_string(hash))
+      return kf_fail(err, KF_EPROTO, "wire: the hash of task file %.80s is no string", path);
     KF_TRY(find_blob(session, json_string_value(hash), missing, &blob, err));
   }
   return KF_OK;
 }
 
-static kf_status new_task_state(kf_session *session, const kf_blob *blob, json_t *missing, kf_task_state **ret_state,
-                                kf_err *err) {
+static kf_status new_task_state(kf_session *session, const kf_blob *blob, json_t *missing,
+                                kf_task_state **ret_state, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *json = NULL;
   KF_TRY(kf_json_parse(blob->bytes, blob->len, KF_WIRE_BLOB_MAX, "task", &json, err));
   KF_TRY(task_files(session, json, missing, err));
@@ -73,7 +76,8 @@ static kf_status new_task_state(kf_session *session, const kf_blob *blob, json_t
   return KF_OK;
 }
 
-static kf_status find_task(kf_session *session, const char *hex, json_t *missing, kf_task_state **ret_state, kf_err *err) {
+static kf_status find_task(kf_session *session, const char *hex, json_t *missing, kf_task_state **ret_state,
+                           kf_err *err) {
   const kf_blob *blob = NULL;
   KF_TRY(find_blob(session, hex, missing, &blob, err));
   if (!blob) return KF_OK;
@@ -87,7 +91,8 @@ static kf_status find_task(kf_session *session, const char *hex, json_t *missing
 
 /* ---- preparing ---- */
 
-static kf_status find_device(kf_session *session, const char *id, const kf_device_info **ret_device, kf_err *err) {
+static kf_status find_device(kf_session *session, const char *id, const kf_device_info **ret_device,
+                             kf_err *err) {
   for (int i = 0; i < session->ndevices; i++)
     if (strcmp(session->devices[i].id, id) == 0) {
       *ret_device = &session->devices[i];
@@ -105,8 +110,8 @@ static kf_language language_of(const kf_device_info *device) {
 }
 
 /* {"source":hash,"binding":text} -> artefact; NULL while the source is missing. */
-static kf_status get_artefact(kf_session *session, kf_job *job, const json_t *side, json_t *missing, kf_artefact **ret_artefact,
-                              kf_err *err) {
+static kf_status get_artefact(kf_session *session, kf_job *job, const json_t *side, json_t *missing,
+                              kf_artefact **ret_artefact, kf_err *err) {
   const char *hex = NULL;
   const kf_blob *blob = NULL;
   KF_TRY(kf_json_str(side, "source", &hex, err));
@@ -162,10 +167,11 @@ static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing
   KF_TRY(find_task(session, task, missing, &job->state, err));
   if (!job->state) return KF_OK;
   if (!kf_task_has_language(job->state->task, language_of(job->device)))
-    return kf_fail(err, KF_EREFUSED, "the task \"%s\" has no %s kernels, which is what device %s runs", job->state->task->name,
-                   job->device->api, job->device->id);
+    return kf_fail(err, KF_EREFUSED, "the task \"%s\" has no %s kernels, which is what device %s runs",
+                   job->state->task->name, job->device->api, job->device->id);
   if (!job->candidate) KF_TRY(get_artefact(session, job, candidate, missing, &job->candidate, err));
-  if (!job->against && json_is_object(against)) KF_TRY(get_artefact(session, job, against, missing, &job->against, err));
+  if (!job->against && json_is_object(against))
+    KF_TRY(get_artefact(session, job, against, missing, &job->against, err));
   if (!job->initial) KF_TRY(get_initial(session, job, err));
   if (!job->confirm && job->candidate && !job->candidate->failed) KF_TRY(get_confirm(session, job, err));
   return KF_OK;
@@ -227,7 +233,8 @@ kf_status kf_job_prepare(kf_session *session, kf_job *job, bool *ret_ready, kf_e
 
 /* ---- running ---- */
 
-static kf_status parse_elites(const json_t *request, kf_judge_elite *ret_elites, int *ret_count, kf_err *err) {
+static kf_status parse_elites(const json_t *request, kf_judge_elite *ret_elites, int *ret_count,
+                              kf_err *err) {
   const json_t *list = json_object_get(request, "elites"), *item = NULL;
   size_t index = 0;
   int count = 0;
@@ -235,7 +242,8 @@ static kf_status parse_elites(const json_t *request, kf_judge_elite *ret_elites,
     const char *text = json_string_value(json_array_get(item, 0));
     if (count == KF_ELITES_MAX || !text || !kf_cell_parse(text, &ret_elites[count].cell) ||
         !json_is_integer(json_array_get(item, 1)))
-      return kf_fail(err, KF_EPROTO, "wire: \"elites\" must be pairs of a cell and nano units, at most %d", KF_ELITES_MAX);
+      return kf_fail(err, KF_EPROTO, "wire: \"elites\" must be pairs of a cell and nano units, at most %d",
+                     KF_ELITES_MAX);
     ret_elites[count++].elite_nano = json_integer_value(json_array_get(item, 1));
   }
   *ret_count = count;
@@ -246,8 +254,8 @@ static void send_progress(void *context, const char *what) {
   kf_session *session = context;
   json_t *message = NULL;
   if (!session->running) return;
-  if (kf_json_pack(&message, NULL, "{s:s,s:I,s:s}", "op", "progress", "id", (json_int_t)session->running->id, "what", what) ==
-      KF_OK)
+  if (kf_json_pack(&message, NULL, "{s:s,s:I,s:s}", "op", "progress", "id", (json_int_t)session->running->id,
+                   "what", what) == KF_OK)
     kf_session_send(session, message, NULL); /* progress that cannot be sent shows at the result */
   json_decref(message);
 }
@@ -302,16 +310,17 @@ static kf_status run_judge(kf_session *session, kf_job *job, json_t **ret_result
   if (status == KF_OK) status = kf_verdict_to_json(verdict, &json, err);
   kf_free(verdict);
   KF_TRY(status);
-  return kf_json_pack(ret_result, err, "{s:s,s:I,s:o}", "op", "result", "id", (json_int_t)job->id, "verdict", json);
+  return kf_json_pack(ret_result, err, "{s:s,s:I,s:o}", "op", "result", "id", (json_int_t)job->id, "verdict",
+                      json);
 }
 
 static json_t *entry_json(const kf_entry_info *entry) {
   json_t *args = json_array();
   for (int a = 0; args && a < entry->nargs; a++)
     json_array_append_new(args, json_pack("{s:s,s:s,s:b,s:b,s:b,s:b}", "name", entry->args[a].name, "type",
-                                          entry->args[a].type_name, "global", entry->args[a].is_global, "constant",
-                                          entry->args[a].is_constant, "local", entry->args[a].is_local, "const",
-                                          entry->args[a].is_const));
+                                          entry->args[a].type_name, "global", entry->args[a].is_global,
+                                          "constant", entry->args[a].is_constant, "local",
+                                          entry->args[a].is_local, "const", entry->args[a].is_const));
   return json_pack("{s:s,s:o}", "entry", entry->entry, "args", args);
 }
 
@@ -320,16 +329,19 @@ static kf_status run_inspect(kf_session *session, kf_job *job, json_t **ret_resu
   kf_build_outcome outcome = {0};
   KF_TRY(kf_build_outcome_take(job->build, &outcome, err));
   json_t *kernels = json_array();
-  for (int i = 0; kernels && i < outcome.nentries; i++) json_array_append_new(kernels, entry_json(&outcome.entries[i]));
-  kf_status status = kf_json_pack(ret_result, err, "{s:s,s:I,s:b,s:o,s:s,s:s}", "op", "result", "id", (json_int_t)job->id,
-                                  "compiles", outcome.result.code == KF_RUN_OK, "kernels", kernels, "text",
-                                  outcome.result.text, "log", outcome.log ? outcome.log : "");
+  for (int i = 0; kernels && i < outcome.nentries; i++)
+    json_array_append_new(kernels, entry_json(&outcome.entries[i]));
+  kf_status status =
+      kf_json_pack(ret_result, err, "{s:s,s:I,s:b,s:o,s:s,s:s}", "op", "result", "id", (json_int_t)job->id,
+                   "compiles", outcome.result.code == KF_RUN_OK, "kernels", kernels, "text",
+                   outcome.result.text, "log", outcome.log ? outcome.log : "");
   kf_build_outcome_done(&outcome);
   return status;
 }
 
 kf_status kf_job_run(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
-  return job->kind == KF_JOB_INSPECT ? run_inspect(session, job, ret_result, err) : run_judge(session, job, ret_result, err);
+  return job->kind == KF_JOB_INSPECT ? run_inspect(session, job, ret_result, err)
+                                     : run_judge(session, job, ret_result, err);
 }
 
 void kf_job_free(kf_session *session, kf_job *job) {

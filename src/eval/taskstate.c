@@ -55,7 +55,8 @@ static kf_status run_initial(void *context, kf_inputs *inputs, void *ret_outputs
   char work_dir[KF_PATH_MAX] = "";
   kf_status status = kf_plan_resolve(initial->plan, inputs->task, &initial->binding, inputs->symbols,
                                      &means->device->limits, &calls, err);
-  if (status == KF_EREFUSED) return kf_fail(err, KF_ENOTFOUND, "the initial kernel's plan refuses %s", inputs->case_text);
+  if (status == KF_EREFUSED)
+    return kf_fail(err, KF_ENOTFOUND, "the initial kernel's plan refuses %s", inputs->case_text);
   if (status != KF_OK) return status;
   KF_GO(kf_rig_new(inputs, calls, means->device->base_align, &rig, err));
   KF_GO(kf_work_dir(means->work, "initial", work_dir, err));
@@ -79,14 +80,15 @@ out:
 static kf_status need_oracle(kf_task_state *state, const kf_task_means *means, kf_err *err) {
   if (state->oracle || state->task->reference_kind == KF_REFERENCE_KERNEL) return KF_OK;
   if (state->task->reference_kind == KF_REFERENCE_TORCH)
-    return kf_fail(err, KF_ENODEV, "references in PyTorch need the torch harness, which this kf-eval does not have");
+    return kf_fail(err, KF_ENODEV,
+                   "references in PyTorch need the torch harness, which this kf-eval does not have");
   char work_dir[KF_PATH_MAX];
   KF_TRY(kf_work_dir(means->work, "oracle", work_dir, err));
   return kf_oracle_new(state->task, work_dir, &state->oracle, err);
 }
 
-static kf_status make_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs, uint64_t seed,
-                               kf_family family, kf_expected **ret_expected, kf_err *err) {
+static kf_status make_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                               uint64_t seed, kf_family family, kf_expected **ret_expected, kf_err *err) {
   KF_TRY(need_oracle(state, means, err));
   kf_task_means context = *means;
   kf_expected_source source = {.oracle = state->oracle,
@@ -109,8 +111,8 @@ static uint64_t case_seed(const kf_task_state *state, const kf_inputs *inputs, k
   return seed;
 }
 
-kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs, kf_family family,
-                           const kf_expected **ret_expected, kf_err *err) {
+kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                           kf_family family, const kf_expected **ret_expected, kf_err *err) {
   size_t bytes = sizeof(int64_t) * (size_t)state->task->nsymbols;
   for (kf_expected_entry *e = state->expected; e; e = e->next) {
     if (e->family != family || memcmp(e->symbols, inputs->symbols, bytes) != 0) continue;
@@ -147,7 +149,8 @@ static int64_t largest_in_checks(const kf_task *task, int symbol) {
   return largest;
 }
 
-/* One value of a free symbol: from its minimum to a quarter beyond the largest check case, so that the reference stays cheap. */
+/* One value of a free symbol: from its minimum to a quarter beyond the largest check case, so that the
+ * reference stays cheap. */
 static int64_t draw_symbol(const kf_task *task, int symbol, kf_rng *rng) {
   const kf_symbol *s = &task->symbols[symbol];
   int64_t top = largest_in_checks(task, symbol);
@@ -161,7 +164,8 @@ static int64_t draw_symbol(const kf_task *task, int symbol, kf_rng *rng) {
 
 int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]) {
   bool free_symbol = false;
-  for (int s = 0; s < task->nsymbols; s++) free_symbol = free_symbol || !task->symbols[s].fixed;
+  for (int s = 0; s < task->nsymbols; s++)
+    free_symbol = free_symbol || !task->symbols[s].fixed;
   if (!free_symbol) return 0;
   kf_rng rng;
   kf_rng_init(&rng, secret, 0, PURPOSE_HIDDEN);

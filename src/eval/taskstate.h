@@ -1,5 +1,6 @@
-/* taskstate.h - what a session knows about one task: the parsed task, its oracle, its initial kernel, and expected data.
- * Seeds are secret: drawn at session start, never told to a child before its inputs are there. */
+/* taskstate.h - what a session knows about one task: the parsed task, its oracle, its initial kernel, and
+ * expected data. Seeds are secret: drawn at session start, never told to a child before its inputs are there.
+ */
 #ifndef KF_EVAL_TASKSTATE_H
 #define KF_EVAL_TASKSTATE_H
 
@@ -36,12 +37,13 @@ typedef struct {
 } kf_task_means;
 
 void kf_task_state_free(kf_task_state *state);
-/* The expected data of a case for its secret seed and a family; `inputs` then hold that seed's bytes. Borrowed from the state. */
-kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs, kf_family family,
-                           const kf_expected **ret_expected, kf_err *err);
+/* The expected data of a case for its secret seed and a family; `inputs` then hold that seed's bytes.
+ * Borrowed from the state. */
+kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                           kf_family family, const kf_expected **ret_expected, kf_err *err);
 /* As above for a seed never used before; the caller frees. */
-kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs, kf_expected **ret_expected,
-                                 kf_err *err);
+kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                                 kf_expected **ret_expected, kf_err *err);
 /* Shapes from the symbols' domain that no case names: for confirmation. Symbols that are fixed stay. */
 int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]);
 

@@ -1,4 +1,5 @@
-/* trial_check.c - verification of a candidate, stages 0, 2 and 3; see trial_int.h and docs/internals/evaluation.md. */
+/* trial_check.c - verification of a candidate, stages 0, 2 and 3; see trial_int.h and
+ * docs/internals/evaluation.md. */
 #include "eval/trial_int.h"
 
 #include "base/alloc.h"
@@ -32,8 +33,8 @@ void kf_trial_stop_checker(kf_trial *trial) {
     kf_buf_init(&output, KF_CHILD_OUTPUT_MAX);
     size_t used = strlen(trial->verdict->log);
     if (kf_runner_output(trial->checker, &output, NULL) == KF_OK && output.len)
-      snprintf(trial->verdict->log + used, sizeof trial->verdict->log - used, "%s[printed]\n%s", used ? "\n" : "",
-               kf_buf_text(&output));
+      snprintf(trial->verdict->log + used, sizeof trial->verdict->log - used, "%s[printed]\n%s",
+               used ? "\n" : "", kf_buf_text(&output));
     kf_buf_done(&output);
   }
   kf_runner_free(trial->checker);
@@ -49,11 +50,12 @@ static void free_case(kf_trial_case *c) {
 }
 
 void kf_trial_free_checks(kf_trial *trial) {
-  for (int i = 0; i < KF_CASES_MAX; i++) free_case(&trial->check[i]);
+  for (int i = 0; i < KF_CASES_MAX; i++)
+    free_case(&trial->check[i]);
 }
 
-static kf_status open_case(kf_trial *trial, const int64_t *symbols, const kf_calls *calls, kf_trial_case *ret_case,
-                           kf_err *err) {
+static kf_status open_case(kf_trial *trial, const int64_t *symbols, const kf_calls *calls,
+                           kf_trial_case *ret_case, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   kf_trial_case c = {0};
   kf_status status = kf_inputs_new(j->state->task, symbols, j->device->base_align, &c.inputs, err);
@@ -69,7 +71,8 @@ static kf_status open_case(kf_trial *trial, const int64_t *symbols, const kf_cal
 static kf_case_result *case_line(kf_trial *trial, const kf_inputs *inputs, bool measured) {
   kf_verdict *v = trial->verdict;
   for (int i = 0; i < v->ncases; i++)
-    if (v->cases[i].measured == measured && strcmp(v->cases[i].symbols, inputs->case_text) == 0) return &v->cases[i];
+    if (v->cases[i].measured == measured && strcmp(v->cases[i].symbols, inputs->case_text) == 0)
+      return &v->cases[i];
   if (v->ncases == KF_VERDICT_CASES_MAX) return NULL;
   kf_case_result *line = &v->cases[v->ncases++];
   memset(line, 0, sizeof *line);
@@ -79,13 +82,15 @@ static kf_case_result *case_line(kf_trial *trial, const kf_inputs *inputs, bool 
   return line;
 }
 
-/* One checked call; a failure decides the verdict. `where` of the case line may be NULL for hidden cases, which are not listed. */
+/* One checked call; a failure decides the verdict. `where` of the case line may be NULL for hidden cases,
+ * which are not listed. */
 static kf_status check(kf_trial *trial, kf_trial_case *c, const kf_expected *expected, int pattern, int stage,
                        kf_case_result *line, kf_check_result *ret_result, kf_err *err) {
   kf_run_result run = {0};
   KF_TRY(kf_rig_attach(c->rig, trial->checker, &run, err));
   if (run.code != KF_RUN_OK) {
-    ret_result->kind = kf_check_run_verdict(&run, c->rig->calls, c->inputs->case_text, &ret_result->diagnosis);
+    ret_result->kind =
+        kf_check_run_verdict(&run, c->rig->calls, c->inputs->case_text, &ret_result->diagnosis);
   } else {
     KF_TRY(kf_check_call(trial->checker, c->rig, expected, pattern, 0, ret_result, err));
   }
@@ -97,7 +102,8 @@ static kf_status check(kf_trial *trial, kf_trial_case *c, const kf_expected *exp
 }
 
 /* Check case `index`, opened and with its expected data, inputs filled. */
-static kf_status ready_check(kf_trial *trial, int index, kf_family family, const kf_expected **ret_expected, kf_err *err) {
+static kf_status ready_check(kf_trial *trial, int index, kf_family family, const kf_expected **ret_expected,
+                             kf_err *err) {
   const kf_judgement *j = trial->judgement;
   kf_trial_case *c = &trial->check[index];
   if (!c->inputs)
@@ -137,7 +143,8 @@ kf_status kf_trial_quick(kf_trial *trial, kf_err *err) {
   return KF_OK;
 }
 
-/* Both poisons and a repeat on one case and family: right each time, and bit for bit the same unless the task allows otherwise. */
+/* Both poisons and a repeat on one case and family: right each time, and bit for bit the same unless the task
+ * allows otherwise. */
 static kf_status check_thoroughly(kf_trial *trial, kf_trial_case *c, const kf_expected *expected, int stage,
                                   kf_case_result *line, kf_err *err) {
   kf_check_result first = {0}, again = {0};
@@ -149,8 +156,8 @@ static kf_status check_thoroughly(kf_trial *trial, kf_trial_case *c, const kf_ex
     kf_diagnosis diagnosis = {0};
     snprintf(diagnosis.kind, sizeof diagnosis.kind, "race");
     snprintf(diagnosis.where, sizeof diagnosis.where, "%s", c->inputs->case_text);
-    snprintf(diagnosis.text, sizeof diagnosis.text, "the same inputs gave different output bits in call 1 and call %d",
-             repeat + 1);
+    snprintf(diagnosis.text, sizeof diagnosis.text,
+             "the same inputs gave different output bits in call 1 and call %d", repeat + 1);
     snprintf(diagnosis.evidence, sizeof diagnosis.evidence,
              "both are within tolerance; say `determinism: tolerance` in the task if that is allowed");
     kf_trial_fail(trial, KF_VERDICT_NONDETERMINISTIC, &diagnosis, stage);
@@ -158,7 +165,8 @@ static kf_status check_thoroughly(kf_trial *trial, kf_trial_case *c, const kf_ex
   return KF_OK;
 }
 
-/* Families beside the declared one, on the largest check case: values that a shortcut for N(0,1) would get wrong. */
+/* Families beside the declared one, on the largest check case: values that a shortcut for N(0,1) would get
+ * wrong. */
 static kf_status check_families(kf_trial *trial, kf_err *err) {
   static const kf_family families[] = {KF_FAMILY_UNIFORM_SYMMETRIC, KF_FAMILY_SHIFTED, KF_FAMILY_TINY};
   const kf_task *task = trial->judgement->state->task;
@@ -174,12 +182,14 @@ static kf_status check_families(kf_trial *trial, kf_err *err) {
     if (!kf_trial_decided(trial)) continue;
     kf_diagnosis *diagnosis = &trial->verdict->diagnosis;
     size_t used = strlen(diagnosis->where);
-    snprintf(diagnosis->where + used, sizeof diagnosis->where - used, ", inputs %s", kf_family_name(families[f]));
+    snprintf(diagnosis->where + used, sizeof diagnosis->where - used, ", inputs %s",
+             kf_family_name(families[f]));
   }
   return KF_OK;
 }
 
-/* The measure case's memory on the candidate's side belongs to the race if there is one; here it is made for the check. */
+/* The measure case's memory on the candidate's side belongs to the race if there is one; here it is made for
+ * the check. */
 static kf_status check_measure_case(kf_trial *trial, int index, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   kf_trial_case c = {0};
@@ -205,7 +215,8 @@ kf_status kf_trial_full(kf_trial *trial, kf_err *err) {
     KF_TRY(check_thoroughly(trial, c, expected, 2, case_line(trial, c->inputs, false), err));
   }
   KF_TRY(check_families(trial, err));
-  for (int i = 0; i < task->nmeasure && !kf_trial_decided(trial); i++) KF_TRY(check_measure_case(trial, i, err));
+  for (int i = 0; i < task->nmeasure && !kf_trial_decided(trial); i++)
+    KF_TRY(check_measure_case(trial, i, err));
   return KF_OK;
 }
 

@@ -37,7 +37,8 @@ void kf_trial_say(kf_trial *trial, const char *what);
 kf_status kf_trial_start_checker(kf_trial *trial, const kf_artefact *artefact, kf_err *err);
 void kf_trial_stop_checker(kf_trial *trial);
 kf_status kf_trial_quick(kf_trial *trial, kf_err *err); /* stage 0: two smallest check cases, one poison */
-kf_status kf_trial_full(kf_trial *trial, kf_err *err);  /* stage 2: all cases, both poisons, repeats, families */
+kf_status kf_trial_full(kf_trial *trial,
+                        kf_err *err); /* stage 2: all cases, both poisons, repeats, families */
 /* Stage 3: hidden seeds on the measure cases and hidden shapes; new process. */
 kf_status kf_trial_hidden(kf_trial *trial, kf_err *err);
 void kf_trial_free_checks(kf_trial *trial);

@@ -1,4 +1,5 @@
-/* trial_race.c - timing of a candidate against its opponent, stages 1 to 3; see trial_int.h and docs/internals/evaluation.md. */
+/* trial_race.c - timing of a candidate against its opponent, stages 1 to 3; see trial_int.h and
+ * docs/internals/evaluation.md. */
 #include "eval/trial_int.h"
 
 #include "base/alloc.h"
@@ -28,7 +29,8 @@ static kf_status load_side(kf_trial *trial, int index, int side, const kf_artefa
   kf_race_case *c = &trial->race[index];
   kf_racer *racer = side == 0 ? &c->candidate : &c->opponent;
   kf_run_result run;
-  KF_TRY(kf_runner_load(racer->runner, artefact->outcome.artefact, artefact->outcome.artefact_len, NULL, &run, err));
+  KF_TRY(kf_runner_load(racer->runner, artefact->outcome.artefact, artefact->outcome.artefact_len, NULL, &run,
+                        err));
   if (run.code == KF_RUN_OK) KF_TRY(kf_rig_attach(racer->rig, racer->runner, &run, err));
   if (run.code == KF_RUN_OK) return kf_runner_stop(racer->runner, err);
   if (side == 1) return kf_fail(err, KF_EIO, "the opponent does not run any more: %s", run.text);
@@ -42,8 +44,8 @@ kf_status kf_trial_open_race(kf_trial *trial, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   const kf_task *task = j->state->task;
   if (task->nmeasure > KF_RACE_CASES_MAX)
-    return kf_fail(err, KF_EREFUSED, "a task may have at most %d measure cases, this one has %d", KF_RACE_CASES_MAX,
-                   task->nmeasure);
+    return kf_fail(err, KF_EREFUSED, "a task may have at most %d measure cases, this one has %d",
+                   KF_RACE_CASES_MAX, task->nmeasure);
   for (int i = 0; i < task->nmeasure; i++) {
     kf_race_case *c = &trial->race[i];
     trial->nrace = i + 1;
@@ -112,8 +114,8 @@ static kf_status book_report(kf_trial *trial, int stage, kf_err *err) {
   return KF_OK;
 }
 
-/* The ratio below which stage 1 drops: measured against the elite of the candidate's own cell, never the best of all
- * (EVALUATION Timing 14); 0 where the cell is empty: nothing is dropped from an empty cell. */
+/* The ratio below which stage 1 drops: measured against the elite of the candidate's own cell, never the best
+ * of all (EVALUATION Timing 14); 0 where the cell is empty: nothing is dropped from an empty cell. */
 static double drop_ratio(const kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
   if (j->verified) return 0;
@@ -128,14 +130,16 @@ kf_status kf_trial_first_blocks(kf_trial *trial, kf_err *err) {
   kf_race_options options = race_options(trial, 0);
   kf_rule_init(&trial->rule, j->settings->measure_delta, drop_ratio(trial), j->blocks_min,
                j->blocks_max ? j->blocks_max : KF_RULE_BLOCKS_MAX);
-  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
+  KF_TRY(
+      kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
   KF_TRY(book_report(trial, 1, err));
   kf_rule_result(&trial->rule, &trial->verdict->race);
   if (trial->verdict->race.outcome != KF_RACE_DROPPED || kf_trial_decided(trial)) return KF_OK;
   kf_diagnosis diagnosis = {.kind = "slow"};
   snprintf(diagnosis.where, sizeof diagnosis.where, "stage 1");
-  snprintf(diagnosis.text, sizeof diagnosis.text, "dropped after %d blocks: more than %.2fx slower than its cell's elite",
-           trial->rule.count, j->settings->measure_slow_ratio);
+  snprintf(diagnosis.text, sizeof diagnosis.text,
+           "dropped after %d blocks: more than %.2fx slower than its cell's elite", trial->rule.count,
+           j->settings->measure_slow_ratio);
   kf_trial_fail(trial, KF_VERDICT_SLOW, &diagnosis, 1);
   return KF_OK;
 }
@@ -146,7 +150,8 @@ static void book_times(kf_trial *trial) {
   const kf_race_report *report = &trial->report;
   if (report->samples == 0) return;
   double logs[KF_RACE_SAMPLES_MAX];
-  for (int i = 0; i < report->samples; i++) logs[i] = log((double)report->candidate_ns[i]);
+  for (int i = 0; i < report->samples; i++)
+    logs[i] = log((double)report->candidate_ns[i]);
   kf_interval interval = kf_interval_median(logs, report->samples, 0.95);
   v->time_ns = (int64_t)exp(interval.median);
   v->time_low_ns = isfinite(interval.low) ? (int64_t)exp(interval.low) : 0;
@@ -189,13 +194,15 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   kf_race_options options = race_options(trial, (uint64_t)(process + 1) << 32);
   kf_rule_init(&trial->rule, j->settings->measure_delta, 0, CONFIRM_BLOCKS, CONFIRM_BLOCKS);
   memset(&trial->report, 0, sizeof trial->report);
-  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
+  KF_TRY(
+      kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
   if (trial->rule.six) trial->rule.blocks_min = CLEAR_BLOCKS; /* Timing 4: six are enough in stage 3 too */
   KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
   KF_TRY(book_report(trial, 3, err));
   if (kf_trial_decided(trial)) return KF_OK;
   p->medians[process] = kf_median(trial->rule.d, trial->rule.count);
-  for (int b = 0; b < trial->rule.count; b++) p->d[p->count++] = trial->rule.d[b];
+  for (int b = 0; b < trial->rule.count; b++)
+    p->d[p->count++] = trial->rule.d[b];
   return KF_OK;
 }
 
@@ -219,14 +226,14 @@ static void book_confirmation(kf_trial *trial, const pool *p) {
   bool won = faster == CONFIRM_PROCESSES && interval.low > log1p(settings->measure_delta);
   bool lost = faster == 0 && interval.high < -log1p(settings->measure_delta);
   race->outcome = won ? KF_RACE_FASTER : lost ? KF_RACE_SLOWER : KF_RACE_TIE;
-  snprintf(race->why, sizeof race->why, "%d processes, %d blocks; %d of %d medians faster", CONFIRM_PROCESSES, p->count,
-           faster, CONFIRM_PROCESSES);
+  snprintf(race->why, sizeof race->why, "%d processes, %d blocks; %d of %d medians faster", CONFIRM_PROCESSES,
+           p->count, faster, CONFIRM_PROCESSES);
   v->confirmed = won;
   if (won) return;
   snprintf(v->diagnosis.kind, sizeof v->diagnosis.kind, "not_confirmed");
   snprintf(v->diagnosis.text, sizeof v->diagnosis.text, "fresh processes do not confirm that it is faster");
-  snprintf(v->diagnosis.evidence, sizeof v->diagnosis.evidence, "speed-up %.3f (%.3f to %.3f)", exp(interval.median),
-           exp(interval.low), exp(interval.high));
+  snprintf(v->diagnosis.evidence, sizeof v->diagnosis.evidence, "speed-up %.3f (%.3f to %.3f)",
+           exp(interval.median), exp(interval.low), exp(interval.high));
 }
 
 kf_status kf_trial_confirm(kf_trial *trial, kf_err *err) {

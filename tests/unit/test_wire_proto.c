@@ -1,5 +1,6 @@
 /* links: kf_wire */
-/* test_wire_proto.c - framing: any chunking gives the same messages; what is wrong breaks the stream with one clear line. */
+/* test_wire_proto.c - framing: any chunking gives the same messages; what is wrong breaks the stream with one
+ * clear line. */
 #include "base/alloc.h"
 #include "wire/proto.h"
 
@@ -19,9 +20,10 @@ typedef struct {
 static kf_status note(void *context, json_t *message, const char *blob, size_t blob_len, kf_err *err) {
   log_of *log = context;
   size_t used = strlen(log->seen);
-  if (strcmp(kf_json_str_or(message, "op", ""), "stop") == 0) return kf_fail(err, KF_ECANCELED, "told to stop");
-  snprintf(log->seen + used, sizeof log->seen - used, "%s%.*s;", kf_json_str_or(message, "op", ""), (int)blob_len,
-           blob ? blob : "");
+  if (strcmp(kf_json_str_or(message, "op", ""), "stop") == 0)
+    return kf_fail(err, KF_ECANCELED, "told to stop");
+  snprintf(log->seen + used, sizeof log->seen - used, "%s%.*s;", kf_json_str_or(message, "op", ""),
+           (int)blob_len, blob ? blob : "");
   log->messages++;
   return KF_OK;
 }
@@ -74,12 +76,14 @@ static void test_wire__hostile_input_is_refused(void **state) {
   expect_refusal("[1]\n", "object");
   expect_refusal("{\"id\":1}\n", "op");
   expect_refusal("{\"op\":\"put\",\"sha256\":\"00\",\"size\":1}\nx", "hex");
-  expect_refusal("{\"op\":\"put\",\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\","
-                 "\"size\":99999999999}\n",
-                 "bytes");
-  expect_refusal("{\"op\":\"put\",\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\","
-                 "\"size\":1}\nx",
-                 "hash");
+  expect_refusal(
+      "{\"op\":\"put\",\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\","
+      "\"size\":99999999999}\n",
+      "bytes");
+  expect_refusal(
+      "{\"op\":\"put\",\"sha256\":\"0000000000000000000000000000000000000000000000000000000000000000\","
+      "\"size\":1}\nx",
+      "hash");
 }
 
 static void test_wire__a_line_has_a_limit(void **state) {
