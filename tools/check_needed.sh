@@ -17,7 +17,7 @@ if [[ -n $others ]]; then
   echo "$others"
   exit 1
 fi
-echo "$program needs" $needed
+echo "$program needs ${needed//$'\n'/ }"
 
 newest=$(objdump -T "$program" | grep -o 'GLIBC_2\.[0-9]*' | sort -V -u | tail -1)
 echo "newest symbols: $newest"

@@ -90,7 +90,7 @@ def main():
     entries = [e for name, e in sorted(entries.items()) if not chosen or name in chosen]
     if not entries:
         sys.exit(f"{build}/compile_commands.json: no such files")
-    config = csource.read(os.path.join(ROOT, ".clang-tidy"))
+    config = "\0".join(csource.read(os.path.join(ROOT, name)) for name in (".clang-tidy", "tests/.clang-tidy"))
     clean = os.path.join(build, "tidy")
     os.makedirs(clean, exist_ok=True)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # run_fuzz.sh PARSER - runs the libFuzzer binary of a parser, if the fuzz preset has been built (else: skipped).
 #
-# It runs for KF_FUZZ_SECONDS, or for a minute where the change under test touches the parser's sources
-# (fuzz/targets.txt) and 5 seconds where not. The change is everything since the merge base with the main
+# It runs for KF_FUZZ_SECONDS, or for a minute where the change under test touches the parser's sources (the folders
+# its first line links, or its line in fuzz/targets.txt) and 5 seconds where not. The change is everything since the merge base with the main
 # branch, or since the last commit on the main branch itself, and what is not committed.
 # Found inputs and the grown corpus stay in build/fuzz/.
 set -euo pipefail
@@ -33,13 +33,21 @@ change_touches() { # paths...
   [[ -n $base ]] && ! git diff --quiet "$base" -- "$@"
 }
 
+sources_of() { # parser
+  local listed folders others
+  listed=$(sed -n "s/^$1: *//p" fuzz/targets.txt)
+  if [[ -n $listed ]]; then
+    echo "$listed"
+    return
+  fi
+  folders=$(sed -n '/links:/{p;q}' "fuzz/fuzz_$1.c" | grep -o 'kf_[a-z]*' | sed 's,^kf_,src/,' || true)
+  others=$(grep -v '^src/base$' <<<"$folders" || true)
+  tr '\n' ' ' <<<"${others:-src/base}"
+}
+
 seconds=${KF_FUZZ_SECONDS:-}
 if [[ -z $seconds ]]; then
-  read -r -a paths < <(sed -n "s/^$parser: *//p" fuzz/targets.txt) || true
-  if [[ ${#paths[@]} -eq 0 ]]; then
-    echo "fuzz/targets.txt: no line \"$parser: PATHS\": it names the sources of the parser" >&2
-    exit 1
-  fi
+  read -r -a paths <<<"$(sources_of "$parser")"
   seconds=5
   if change_touches "${paths[@]}" "fuzz/fuzz_$parser.c"; then seconds=60; fi
 fi
