@@ -71,12 +71,13 @@ static int role_inherit(int fd) {
   closedir(list);
   while (environ[variables])
     variables++;
-  struct rlimit files;
+  struct rlimit files, core;
   getrlimit(RLIMIT_FSIZE, &files);
-  int len = snprintf(text, sizeof text, "fds %d env %d %s dir %s idle %d leader %d fsize %ld core %d",
-                     fds - 1, variables, environ[0], getcwd(dir, sizeof dir),
-                     sched_getscheduler(0) == SCHED_IDLE, getpgrp() == getpid(), (long)files.rlim_cur,
-                     getrlimit(RLIMIT_CORE, &files) == 0 && files.rlim_max == 0);
+  getrlimit(RLIMIT_CORE, &core);
+  int len =
+      snprintf(text, sizeof text, "fds %d env %d %s dir %s idle %d leader %d fsize %ld core %d", fds - 1,
+               variables, environ[0], getcwd(dir, sizeof dir), sched_getscheduler(0) == SCHED_IDLE,
+               getpgrp() == getpid(), (long)files.rlim_cur, core.rlim_max == 0);
   return write(fd, text, (size_t)len) == len ? 0 : 1;
 }
 
