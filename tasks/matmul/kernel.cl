@@ -4,7 +4,8 @@
 // [EVOLVE_START]
 //kf: launch matmul global=(ceil(N, 16) * 16, ceil(M, 16) * 16) local=(16, 16) args=(a, b, c, M, N, K)
 
-__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N, int K) {
+__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N,
+                     int K) {
   const int col = get_global_id(0);
   const int row = get_global_id(1);
   if (row >= M || col >= N)
