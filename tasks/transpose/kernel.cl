@@ -2,7 +2,9 @@
 // neighbouring addresses, but write `rows` elements apart.
 
 // [EVOLVE_START]
-//kf: launch transpose global=(ceil(cols, 16) * 16, ceil(rows, 16) * 16) local=(16, 16) args=(x, y, rows, cols)
+//kf: let GX = ceil(cols, 16) * 16
+//kf: let GY = ceil(rows, 16) * 16
+//kf: launch transpose global=(GX, GY) local=(16, 16) args=(x, y, rows, cols)
 
 __kernel void transpose(__global const float *x, __global float *y, int rows, int cols) {
   const int c = get_global_id(0);

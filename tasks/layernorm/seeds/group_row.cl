@@ -1,6 +1,6 @@
 // group_row.cl - the shape of a GPU kernel: a group of LX items works on one row. Each item goes through
-// every LX-th vector of the row, and a tree in local memory joins the items' sums, once for the mean and once for
-// the variance. ROWS rows follow one another in a group.
+// every LX-th vector of the row, and a tree in local memory joins the items' sums, once for the mean and
+// once for the variance. ROWS rows follow one another in a group.
 
 // [EVOLVE_START]
 //kf: param LX = 16 in {4, 8, 16, 32, 64, 128, 256}

@@ -1,13 +1,14 @@
-// one_sweep.cl - mean and variance in one sweep. A row is cut into blocks of NV vectors; every lane keeps a
-// running mean and sum of squared distances, and joins those of the next block to them (Chan, Golub and
-// LeVeque 1979, the pairwise form of Welford's update), which stays exact where a sum of squares would cancel.
-// A second sweep writes the result. One item does ROWS rows.
+// one_sweep.cl - mean and variance in one sweep. A row is cut into blocks of NV vectors; every lane keeps its
+// sum and its sum of squared distances from the mean, and joins those of the next block to them (Chan, Golub
+// and LeVeque 1979), which stays accurate where a plain sum of squares would cancel. A second sweep writes
+// the result. One item does ROWS rows.
 
 // [EVOLVE_START]
 //kf: param VEC = 8 in {2, 4, 8, 16}
 //kf: param NV = 4 in {1, 2, 4, 8, 16}
 //kf: param ROWS = 1 in {1, 2, 4, 8, 16}
 //kf: param LX = 1 in {1, 4, 16}
+//kf: where VEC * NV >= 16
 //kf: let STEP = ROWS * LX
 //kf: launch layernorm global=(ceil(rows, STEP) * LX) local=(LX) args=(x, gamma, beta, y, rows, cols)
 
@@ -22,42 +23,44 @@ void one_row(__global const float *x, __global const float *gamma, __global cons
   const int blocks = cols / (VEC * NV);
   const int full = blocks * VEC * NV;
 
-  FV mean = (FV)(0.0f);
+  FV sum = (FV)(0.0f);
   FV squares = (FV)(0.0f);
   for (int k = 0; k < blocks; k++) {
     FV block[NV];
-    FV local_mean = (FV)(0.0f);
+    FV block_sum = (FV)(0.0f);
 #pragma unroll
     for (int j = 0; j < NV; j++) {
       block[j] = LOAD(0, x + (k * NV + j) * VEC);
-      local_mean += block[j];
+      block_sum += block[j];
     }
-    local_mean *= 1.0f / NV;
+    const FV block_mean = block_sum * (1.0f / NV);
 #pragma unroll
     for (int j = 0; j < NV; j++)
-      squares += (block[j] - local_mean) * (block[j] - local_mean);
-    const float weight = 1.0f / (k + 1);
-    const FV step = local_mean - mean;
-    mean += step * weight;
-    squares += step * step * (NV * k * weight);
+      squares += (block[j] - block_mean) * (block[j] - block_mean);
+    const FV step = block_mean - sum * (1.0f / (max(k, 1) * NV));
+    squares += step * step * (NV * k / (k + 1.0f));
+    sum += block_sum;
   }
 
-  float means[VEC];
+  float sums[VEC];
   float parts[VEC];
-  STORE(mean, 0, means);
+  STORE(sum, 0, sums);
   STORE(squares, 0, parts);
-  float centre = 0.0f;
+  float total = 0.0f;
   for (int i = 0; i < VEC; i++)
-    centre += means[i];
-  centre *= 1.0f / VEC;
+    total += sums[i];
   float spread = 0.0f;
-  for (int i = 0; i < VEC; i++)
-    spread += parts[i] + (means[i] - centre) * (means[i] - centre) * (blocks * NV);
-  for (int c = full; c < cols; c++) {
-    const float step = x[c] - centre;
-    centre += step / (c + 1);
-    spread += step * (x[c] - centre);
+  const float share = 1.0f / max(full, 1);
+  for (int i = 0; i < VEC; i++) {
+    const float step = sums[i] * (VEC * share) - total * share;
+    spread += parts[i] + step * step * (blocks * NV);
   }
+  for (int c = full; c < cols; c++) {
+    const float step = x[c] - total / max(c, 1);
+    spread += step * step * (c / (c + 1.0f));
+    total += x[c];
+  }
+  const float centre = total / cols;
 
   const float scale = 1.0f / sqrt(spread / cols + 1e-5f);
   int c = 0;
