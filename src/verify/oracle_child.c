@@ -8,6 +8,7 @@
 #include "verify/oracle_wire.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -100,8 +101,16 @@ static bool enter_sandbox(void) {
   return false;
 }
 
+/* A fault must end the process by its signal, also where a sanitizer has put handlers of its own. */
+static void reset_faults(void) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+  for (size_t i = 0; i < KF_COUNTOF(signals); i++)
+    signal(signals[i], SIG_DFL);
+}
+
 int kf_oracle_main(int fd) {
   oracle_process process = {.fd = fd};
+  reset_faults();
   if (!enter_sandbox()) return 125;
   for (;;) {
     static kf_oracle_message message;

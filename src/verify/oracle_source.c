@@ -87,8 +87,11 @@ static const char *find_line(const char *text, const char *start, const char *wo
   return NULL;
 }
 
+/* Length of a line without the name of the warning at its end. */
 static int line_len(const char *line, size_t max) {
   size_t len = strcspn(line, "\n");
+  const char *option = memmem(line, len, " [-W", 4);
+  if (option != NULL) len = (size_t)(option - line);
   return (int)(len < max ? len : max);
 }
 
@@ -123,6 +126,10 @@ kf_status kf__oracle_explain(const kf_task *task, const char *log, kf_err *err) 
   const char *error = find_line(log, "", "error: ");
   if (error == NULL)
     return kf_fail(err, KF_EREFUSED, "%s: the compiler refused it: %.*s", name, line_len(log, 300), log);
-  if (strncmp(error, WRAPPER_FILE, strlen(WRAPPER_FILE)) == 0) return explain_call(task, name, error, err);
+  if (strncmp(error, WRAPPER_FILE, strlen(WRAPPER_FILE)) == 0) {
+    /* A wrong number of arguments makes the compiler complain of their types first. */
+    const char *number = find_line(error, WRAPPER_FILE, " arguments to function");
+    return explain_call(task, name, number != NULL ? number : error, err);
+  }
   return kf_fail(err, KF_EREFUSED, "%.*s", line_len(error, 400), error);
 }

@@ -223,7 +223,7 @@ static const char bad_reference[] =
     "  if (n == 3) y[n] = 1;\n"
     "  if (n == 4) ((kf_real *)x)[0] = 1;\n"
     "  if (n == 5) for (volatile int i = 0;;) i++;\n"
-    "  if (n == 6) { fprintf(stderr, \"no good\\n\"); exit(3); }\n"
+    "  if (n == 6) { fprintf(stderr, \"no good\\n\"); _exit(3); }\n"
     "  if (n == 7) socket(AF_INET, SOCK_STREAM, 0);\n"
     "  if (n == 8) write(3, \"forged\", 6);\n"
     "}\n";
