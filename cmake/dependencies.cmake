@@ -1,9 +1,9 @@
 # Finds what the project links or includes, and stops with one message that names everything missing.
 #
-# Targets: PkgConfig::JANSSON SODIUM YAML ZSTD SECCOMP UV SQLITE3 CMOCKA, kf::opencl_headers, kf::clang_headers,
+# Targets: PkgConfig::JANSSON SODIUM YAML ZSTD SECCOMP CMARK UV SQLITE3 CMOCKA, kf::opencl_headers, kf::clang_headers,
 # and kf_static::jansson sodium yaml zstd seccomp (other names of the first five).
 # The first five are linked from their .a in all our programs: kf-eval has to run on a machine that has libc and
-# nothing else of this list. libuv and SQLite, which only kf uses, are shared.
+# nothing else of this list. libcmark, libuv and SQLite, which only kf uses, are shared.
 
 # target | pkg-config name | Debian/Ubuntu package | needed by | archive to link ("-": the shared library)
 set(kf_packages
@@ -12,6 +12,7 @@ set(kf_packages
     "YAML|yaml-0.1|libyaml-dev|task files|libyaml.a"
     "ZSTD|libzstd|libzstd-dev|stored sources and logs|libzstd.a"
     "SECCOMP|libseccomp|libseccomp-dev|the sandbox|libseccomp.a"
+    "CMARK|libcmark|libcmark-dev|answers in Markdown|-"
     "UV|libuv|libuv1-dev|the run loop|-"
     "SQLITE3|sqlite3|libsqlite3-dev|the run database|-")
 if(KF_TESTS)

@@ -47,6 +47,7 @@ needs=(
   "have_module jansson|libjansson-dev"
   "have_module libsodium|libsodium-dev"
   "have_module yaml-0.1|libyaml-dev"
+  "have_module libcmark|libcmark-dev"
   "have_module libuv|libuv1-dev"
   "have_module sqlite3|libsqlite3-dev"
   "have_module libzstd|libzstd-dev"

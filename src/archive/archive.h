@@ -39,6 +39,8 @@ kf_status kf_archive_insert(kf_archive *archive, const kf_cell *cell, const kf_e
                             kf_err *err);
 /* A champion that failed its hidden check: removed; the best runner-up becomes the elite (the cell may become empty). */
 kf_status kf_archive_demote(kf_archive *archive, int64_t id, kf_err *err);
+/* A better measurement of an entry (promotion, confirmation); runners-up are put in order again. False if it is in no cell. */
+bool kf_archive_rescore(kf_archive *archive, int64_t id, int64_t score_nano, int64_t half_nano);
 /* A failure: kept in the frontier (16, by grade, then recency). grade in nano (0.1 -> 100000000). */
 kf_status kf_archive_frontier_add(kf_archive *archive, int64_t id, int64_t grade_nano, kf_err *err);
 

@@ -7,8 +7,9 @@
  *   4. a test in tests/cli/ of what it prints and of each exit code; KF_RECORD=1 writes the golden texts
  *   5. docs/cli.md again: kf help --markdown > docs/cli.md (a test compares them)
  *
- * Results go to stdout, everything else to stderr. A command that did its work returns KF_OK and leaves the exit
- * code in cli->exit_code (0, 1 or 5); a failure of its own is a kf_status, from which the exit code follows. */
+ * Results go to stdout, everything else to stderr. A command that did its work returns KF_OK and leaves the
+ * exit code in cli->exit_code (0, 1 or 5); a failure of its own is a kf_status, from which the exit code
+ * follows. */
 #ifndef KF_CLI_CLI_H
 #define KF_CLI_CLI_H
 

@@ -16,8 +16,10 @@
 static const char *const usages[] = {"", NULL};
 const kf_syntax kf_cmd_doctor_syntax = {
     .usages = usages,
-    .about = "Asks the evaluator for its devices and looks for what kf uses on this machine: OpenCL, a C compiler,\n"
-             "libclang, sandbox layers, room on the disk. For each thing that is missing it says which package brings it.",
+    .about = "Asks the evaluator for its devices and looks for what kf uses on this machine: OpenCL, a C "
+             "compiler,\n"
+             "libclang, sandbox layers, room on the disk. For each thing that is missing it says which "
+             "package brings it.",
     .exits = "0 a device works, 4 none does",
     .common = KF_COMMON_RUNS,
 };
@@ -74,15 +76,18 @@ static bool find_program(const char *name, char ret_path[KF_PATH_MAX]) {
 static void look_at_opencl(findings *list, int devices) {
   int drivers = count_icds();
   if (devices > 0) {
-    snprintf(add(list, "opencl", FINDING_OK)->detail, sizeof list->items[0].detail, "%d device%s, %d driver%s registered",
-             devices, devices == 1 ? "" : "s", drivers, drivers == 1 ? "" : "s");
+    snprintf(add(list, "opencl", FINDING_OK)->detail, sizeof list->items[0].detail,
+             "%d device%s, %d driver%s registered", devices, devices == 1 ? "" : "s", drivers,
+             drivers == 1 ? "" : "s");
     return;
   }
   finding *f = add(list, "opencl", FINDING_MISSING);
   snprintf(f->detail, sizeof f->detail, "no device: %s",
-           drivers == 0 ? "no OpenCL driver is registered in /etc/OpenCL/vendors" : "the registered drivers offer none");
-  snprintf(f->fix, sizeof f->fix, "%s",
-           "apt-get install ocl-icd-libopencl1 pocl-opencl-icd (the CPU as a device), or the driver of your GPU");
+           drivers == 0 ? "no OpenCL driver is registered in /etc/OpenCL/vendors"
+                        : "the registered drivers offer none");
+  snprintf(
+      f->fix, sizeof f->fix, "%s",
+      "apt-get install ocl-icd-libopencl1 pocl-opencl-icd (the CPU as a device), or the driver of your GPU");
 }
 
 static void look_at_compiler(findings *list) {
@@ -105,13 +110,20 @@ static void look_at_hello(findings *list, const kf_evaluator *evaluator) {
     snprintf(add(list, "libclang", FINDING_OK)->detail, sizeof list->items[0].detail, "%.300s", libclang);
   } else {
     finding *f = add(list, "libclang", FINDING_WARNING);
-    snprintf(f->detail, sizeof f->detail, "not found: kernels are not classified, so the archive has one cell only");
+    snprintf(f->detail, sizeof f->detail,
+             "not found: kernels are not classified, so the archive has one cell only");
     snprintf(f->fix, sizeof f->fix, "apt-get install libclang1");
   }
   bool whole = strstr(sandbox, "seccomp") != NULL && strstr(sandbox, "landlock") != NULL;
-  finding *f = add(list, "sandbox", sandbox[0] == '\0' ? FINDING_MISSING : whole ? FINDING_OK : FINDING_WARNING);
-  snprintf(f->detail, sizeof f->detail, "%.300s", sandbox[0] != '\0' ? sandbox : "no layer is offered by this kernel");
-  if (!whole) snprintf(f->fix, sizeof f->fix, "a kernel with seccomp and Landlock (5.13 or newer) encloses candidates better");
+  finding *f = add(list, "sandbox",
+                   sandbox[0] == '\0' ? FINDING_MISSING
+                   : whole            ? FINDING_OK
+                                      : FINDING_WARNING);
+  snprintf(f->detail, sizeof f->detail, "%.300s",
+           sandbox[0] != '\0' ? sandbox : "no layer is offered by this kernel");
+  if (!whole)
+    snprintf(f->fix, sizeof f->fix,
+             "a kernel with seccomp and Landlock (5.13 or newer) encloses candidates better");
 }
 
 static void look_at_room(findings *list, const char *what, const char *path) {
@@ -137,7 +149,8 @@ static void look_at_room(findings *list, const char *what, const char *path) {
   finding *f = add(list, what, enough ? FINDING_OK : FINDING_WARNING);
   char bytes[KF_FIGURE_TEXT];
   snprintf(f->detail, sizeof f->detail, "%.300s: %s free", path, kf_figure_bytes(room, bytes));
-  if (!enough) snprintf(f->fix, sizeof f->fix, "make room: runs and build caches take up to %d MiB", ROOM_WANTED_MIB);
+  if (!enough)
+    snprintf(f->fix, sizeof f->fix, "make room: runs and build caches take up to %d MiB", ROOM_WANTED_MIB);
 }
 
 /* ---- saying ---- */
@@ -195,8 +208,8 @@ static kf_status print_json(const findings *list, const kf_device_info *devices,
   for (int i = 0; i < list->count && status == KF_OK; i++) {
     json_t *row = NULL;
     const finding *f = &list->items[i];
-    status = kf_json_pack(&row, err, "{s:s, s:s, s:s, s:s}", "check", f->what, "state", state_name(f->state), "found",
-                          f->detail, "fix", f->fix);
+    status = kf_json_pack(&row, err, "{s:s, s:s, s:s, s:s}", "check", f->what, "state", state_name(f->state),
+                          "found", f->detail, "fix", f->fix);
     if (status == KF_OK) json_array_append_new(checks, row);
   }
   for (int i = 0; i < ndevices && status == KF_OK; i++) {
@@ -205,8 +218,8 @@ static kf_status print_json(const findings *list, const kf_device_info *devices,
     if (status == KF_OK) json_array_append_new(all, row);
   }
   if (status == KF_OK)
-    status = kf_json_pack(&object, err, "{s:b, s:s, s:O, s:O}", "works", ndevices > 0, "version", KF_VERSION, "devices", all,
-                          "checks", checks);
+    status = kf_json_pack(&object, err, "{s:b, s:s, s:O, s:O}", "works", ndevices > 0, "version", KF_VERSION,
+                          "devices", all, "checks", checks);
   json_decref(checks);
   json_decref(all);
   return status == KF_OK ? kf_out_json(object, err) : status;
@@ -234,7 +247,8 @@ kf_status kf_cmd_doctor(kf_cli *cli, const void *args, kf_err *err) {
   findings list = {.count = 0};
   kf_judge *judge = start_evaluator(cli, &list);
   int ndevices = 0;
-  const kf_device_info *devices = judge != NULL ? kf_evaluator_devices(kf_judge_evaluator(judge), &ndevices) : NULL;
+  const kf_device_info *devices =
+      judge != NULL ? kf_evaluator_devices(kf_judge_evaluator(judge), &ndevices) : NULL;
   if (judge != NULL) {
     look_at_opencl(&list, ndevices);
     look_at_hello(&list, kf_judge_evaluator(judge));
@@ -243,7 +257,8 @@ kf_status kf_cmd_doctor(kf_cli *cli, const void *args, kf_err *err) {
   look_at_room(&list, "runs", cli->common.runs);
   const char *tmp = getenv("TMPDIR");
   look_at_room(&list, "scratch", tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
-  kf_status status = cli->common.json ? print_json(&list, devices, ndevices, err) : print_text(&list, devices, ndevices, err);
+  kf_status status = cli->common.json ? print_json(&list, devices, ndevices, err)
+                                      : print_text(&list, devices, ndevices, err);
   kf_judge_free(judge);
   cli->exit_code = ndevices > 0 ? 0 : kf_status_exit_code(KF_ENODEV);
   return status;

@@ -40,20 +40,26 @@ static const kf_option options[] = {
      .value = "N",
      .min = 0,
      .max = 3,
-     .help = "how far to judge: 0 builds and tries the smallest cases, 2 verifies and times (default), 3 adds hidden "
+     .help = "how far to judge: 0 builds and tries the smallest cases, 2 verifies and times (default), 3 "
+             "adds hidden "
              "cases and fresh processes"},
     {.name = "no-race",
      .type = KF_OPT_FLAG,
      .offset = offsetof(eval_args, no_race),
      .help = "no speed-up over the task's own kernel, which may take long when that one is slow"},
-    {.name = "cases", .type = KF_OPT_FLAG, .offset = offsetof(eval_args, cases), .help = "print the table of cases"},
+    {.name = "cases",
+     .type = KF_OPT_FLAG,
+     .offset = offsetof(eval_args, cases),
+     .help = "print the table of cases"},
     {.name = NULL},
 };
 static const eval_args initial = {.stage = 2};
-static const char *const examples[] = {"kf eval tasks/matmul", "kf eval tasks/matmul mine.cl --binding TILE=16 --json", NULL};
+static const char *const examples[] = {"kf eval tasks/matmul",
+                                       "kf eval tasks/matmul mine.cl --binding TILE=16 --json", NULL};
 const kf_syntax kf_cmd_eval_syntax = {
     .usages = usages,
-    .about = "Builds, verifies and times each kernel, and prints a verdict for it. A kernel that differs from the task's\n"
+    .about = "Builds, verifies and times each kernel, and prints a verdict for it. A kernel that differs "
+             "from the task's\n"
              "own is raced against it, so that a correct one gets its speed-up with an interval.",
     .exits = "0 all correct, 1 judged but not all correct",
     .examples = examples,
@@ -74,7 +80,8 @@ typedef struct {
   bool all_correct;
 } evaluation;
 
-static kf_status print_verdict(const evaluation *e, const char *name, const kf_verdict *verdict, kf_err *err) {
+static kf_status print_verdict(const evaluation *e, const char *name, const kf_verdict *verdict,
+                               kf_err *err) {
   if (e->cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
@@ -94,12 +101,16 @@ static kf_status print_verdict(const evaluation *e, const char *name, const kf_v
 
 static kf_status judge_source(evaluation *e, const char *name, const char *source, size_t len, kf_err *err) {
   bool is_own = e->own != NULL && e->own->len == len && memcmp(e->own->bytes, source, len) == 0;
-  kf_eval_source own = {.source = e->own != NULL ? e->own->bytes : "", .source_len = e->own != NULL ? e->own->len : 0, .binding = ""};
+  kf_eval_source own = {.source = e->own != NULL ? e->own->bytes : "",
+                        .source_len = e->own != NULL ? e->own->len : 0,
+                        .binding = ""};
   bool race = e->own != NULL && !is_own && !e->args->no_race && e->args->stage >= 2;
   kf_eval_request request = {
       .task = e->task,
       .device = e->device->id,
-      .candidate = {.source = source, .source_len = len, .binding = e->args->binding != NULL ? e->args->binding : ""},
+      .candidate = {.source = source,
+                    .source_len = len,
+                    .binding = e->args->binding != NULL ? e->args->binding : ""},
       .against = race ? &own : NULL,
       .stage = (int)e->args->stage,
   };

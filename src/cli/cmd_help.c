@@ -12,7 +12,10 @@ typedef struct {
 
 static const char *const usages[] = {"[COMMAND]", "settings", NULL};
 static const kf_positional positionals[] = {
-    {.name = "COMMAND", .offset = offsetof(help_args, topic), .optional = true, .help = "a command, or \"settings\""},
+    {.name = "COMMAND",
+     .offset = offsetof(help_args, topic),
+     .optional = true,
+     .help = "a command, or \"settings\""},
     {.name = NULL},
 };
 static const kf_option options[] = {
@@ -38,10 +41,11 @@ static kf_status put_settings_text(kf_buf *buf, kf_err *err) {
     const kf_setting_info *info = kf_settings_info(i);
     const char *unit_gap = info->unit[0] != '\0' ? " " : "";
     if (info->type == KF_SETTING_BOOL)
-      KF_TRY(kf_buf_printf(buf, err, "%s = %s (true or false)\n", info->name, info->initial != 0 ? "true" : "false"));
+      KF_TRY(kf_buf_printf(buf, err, "%s = %s (true or false)\n", info->name,
+                           info->initial != 0 ? "true" : "false"));
     else
-      KF_TRY(kf_buf_printf(buf, err, "%s = %.15g%s%s (%.15g to %.15g)\n", info->name, info->initial, unit_gap, info->unit,
-                           info->min, info->max));
+      KF_TRY(kf_buf_printf(buf, err, "%s = %.15g%s%s (%.15g to %.15g)\n", info->name, info->initial, unit_gap,
+                           info->unit, info->min, info->max));
     KF_TRY(kf_buf_printf(buf, err, "    %s [%s]\n", info->help, info->source));
   }
   return KF_OK;
@@ -49,7 +53,8 @@ static kf_status put_settings_text(kf_buf *buf, kf_err *err) {
 
 static kf_status put_settings_markdown(kf_buf *buf, kf_err *err) {
   KF_TRY(kf_buf_puts(buf,
-                     "# Settings\n\nThis page is the output of `kf help settings --markdown`. `--set NAME=VALUE` changes one; the values\n"
+                     "# Settings\n\nThis page is the output of `kf help settings --markdown`. `--set "
+                     "NAME=VALUE` changes one; the values\n"
                      "that were in force are kept with every run.\n\n",
                      err));
   return kf_settings_markdown(buf, err);
@@ -60,12 +65,12 @@ static kf_status put_settings_json(kf_err *err) {
     const kf_setting_info *info = kf_settings_info(i);
     json_t *row = NULL;
     if (info->type == KF_SETTING_BOOL)
-      KF_TRY(kf_json_pack(&row, err, "{s:s, s:b, s:s, s:s}", "name", info->name, "default", info->initial != 0, "meaning",
-                          info->help, "source", info->source));
+      KF_TRY(kf_json_pack(&row, err, "{s:s, s:b, s:s, s:s}", "name", info->name, "default",
+                          info->initial != 0, "meaning", info->help, "source", info->source));
     else
-      KF_TRY(kf_json_pack(&row, err, "{s:s, s:f, s:f, s:f, s:s, s:s, s:s}", "name", info->name, "default", info->initial,
-                          "min", info->min, "max", info->max, "unit", info->unit, "meaning", info->help, "source",
-                          info->source));
+      KF_TRY(kf_json_pack(&row, err, "{s:s, s:f, s:f, s:f, s:s, s:s, s:s}", "name", info->name, "default",
+                          info->initial, "min", info->min, "max", info->max, "unit", info->unit, "meaning",
+                          info->help, "source", info->source));
     KF_TRY(kf_out_json(row, err));
   }
   return KF_OK;

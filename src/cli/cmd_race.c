@@ -43,7 +43,8 @@ static const kf_option options[] = {
 static const char *const examples[] = {"kf race tasks/matmul old.cl new.cl", NULL};
 const kf_syntax kf_cmd_race_syntax = {
     .usages = usages,
-    .about = "Verifies B, then times A and B in turns until one is shown to be faster or the race is a tie. The interval is\n"
+    .about = "Verifies B, then times A and B in turns until one is shown to be faster or the race is a tie. "
+             "The interval is\n"
              "that of the ratio time(A) / time(B).",
     .exits = "0 B is right and faster, 1 it is not",
     .examples = examples,
@@ -65,7 +66,8 @@ static kf_status read_contest(const race_args *args, contest *ret_contest, kf_er
                                args->task != NULL ? "A B" : "TASK A B"),
                        "`kf race --help` shows its use");
   const char *const *words = args->words.items;
-  *ret_contest = args->task != NULL ? (contest){args->task, words[0], words[1]} : (contest){words[0], words[1], words[2]};
+  *ret_contest = args->task != NULL ? (contest){args->task, words[0], words[1]}
+                                    : (contest){words[0], words[1], words[2]};
   return KF_OK;
 }
 
@@ -73,8 +75,8 @@ static bool is_faster(const kf_verdict *verdict) {
   return verdict->kind == KF_VERDICT_CORRECT && verdict->race.outcome == KF_RACE_FASTER;
 }
 
-static kf_status print_result(const kf_cli *cli, const kf_task *task, const contest *c, const kf_verdict *verdict,
-                              kf_err *err) {
+static kf_status print_result(const kf_cli *cli, const kf_task *task, const contest *c,
+                              const kf_verdict *verdict, kf_err *err) {
   if (cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
@@ -90,7 +92,8 @@ static kf_status print_result(const kf_cli *cli, const kf_task *task, const cont
     KF_TRY(kf_buf_printf(&buf, err, "%s: ", c->b));
     KF_TRY(kf_verdict_line(verdict, &buf, err));
   } else {
-    KF_TRY(kf_buf_printf(&buf, err, "%s is %s %s: ", c->b, is_faster(verdict) ? "faster than" : "not faster than", c->a));
+    KF_TRY(kf_buf_printf(&buf, err, "%s is %s %s: ", c->b,
+                         is_faster(verdict) ? "faster than" : "not faster than", c->a));
     KF_TRY(kf_interval_text(verdict->race.median_nano, verdict->race.low_nano, verdict->race.high_nano,
                             verdict->race.level, &buf, err));
   }
@@ -99,8 +102,8 @@ static kf_status print_result(const kf_cli *cli, const kf_task *task, const cont
   return kf_out_buf(&buf, err);
 }
 
-static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *task, const contest *c, kf_judge *judge,
-                          kf_err *err) {
+static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *task, const contest *c,
+                          kf_judge *judge, kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf a;
   KF_CLEANUP(kf_buf_done) kf_buf b;
   kf_buf_init(&a, KF_SOURCE_MAX);

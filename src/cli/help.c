@@ -7,8 +7,9 @@
 
 enum { WIDTH = 100, OPTION_COLUMN = 24 };
 
-static const char exit_codes[] = "0 done, 1 judged but not all correct, 2 usage, 3 task refused, 4 environment (device, "
-                                 "compiler, disk, server),\n5 interrupted and resumable, 70 a bug in kf";
+static const char exit_codes[] =
+    "0 done, 1 judged but not all correct, 2 usage, 3 task refused, 4 environment (device, "
+    "compiler, disk, server),\n5 interrupted and resumable, 70 a bug in kf";
 
 /* Appends `text` broken at WIDTH, continuing at `column`, where the line has got to already. */
 static kf_status put_wrapped(kf_buf *buf, const char *text, size_t column, kf_err *err) {
@@ -68,26 +69,28 @@ static kf_status put_positionals(const kf_command *command, kf_buf *buf, row_wri
 }
 
 kf_status kf_help_overview(kf_buf *buf, kf_err *err) {
-  KF_TRY(kf_buf_puts(buf,
-                     "usage: kf COMMAND [arguments] [options]\n\n"
-                     "kf makes GPU kernels faster and keeps them correct. A task says what must be computed; kf\n"
-                     "proposes kernels, builds, verifies and measures them, and keeps the best of every kind.\n\n"
-                     "commands\n",
-                     err));
+  KF_TRY(kf_buf_puts(
+      buf,
+      "usage: kf COMMAND [arguments] [options]\n\n"
+      "kf makes GPU kernels faster and keeps them correct. A task says what must be computed; kf\n"
+      "proposes kernels, builds, verifies and measures them, and keeps the best of every kind.\n\n"
+      "commands\n",
+      err));
   for (const kf_command *c = kf_commands; c->name != NULL; c++)
     KF_TRY(kf_buf_printf(buf, err, "  %-10s%s\n", c->name, c->summary));
-  KF_TRY(kf_buf_printf(buf, err,
-                       "\n`kf help COMMAND` or `kf COMMAND --help` tells more; `kf help settings` lists what --set changes;\n"
-                       "`kf --version` prints the version.\n\nexit codes: %s\n",
-                       exit_codes));
+  KF_TRY(kf_buf_printf(
+      buf, err,
+      "\n`kf help COMMAND` or `kf COMMAND --help` tells more; `kf help settings` lists what --set changes;\n"
+      "`kf --version` prints the version.\n\nexit codes: %s\n",
+      exit_codes));
   return KF_OK;
 }
 
 kf_status kf_help_command(const kf_command *command, kf_buf *buf, kf_err *err) {
   const kf_syntax *syntax = command->syntax;
   for (const char *const *u = syntax->usages; *u != NULL; u++)
-    KF_TRY(kf_buf_printf(buf, err, "%s kf %s %s%s[options]\n", u == syntax->usages ? "usage:" : "      ", command->name, *u,
-                         (*u)[0] != '\0' ? " " : ""));
+    KF_TRY(kf_buf_printf(buf, err, "%s kf %s %s%s[options]\n", u == syntax->usages ? "usage:" : "      ",
+                         command->name, *u, (*u)[0] != '\0' ? " " : ""));
   KF_TRY(kf_buf_printf(buf, err, "\n%s\n", syntax->about));
   if (syntax->positionals != NULL && syntax->positionals->name != NULL) {
     KF_TRY(kf_buf_puts(buf, "\narguments\n", err));
@@ -124,11 +127,13 @@ static kf_status put_markdown_command(const kf_command *command, kf_buf *buf, kf
   const kf_syntax *syntax = command->syntax;
   KF_TRY(kf_buf_printf(buf, err, "\n## kf %s\n\n", command->name));
   for (const char *const *u = syntax->usages; *u != NULL; u++)
-    KF_TRY(kf_buf_printf(buf, err, "    kf %s %s%s[options]\n", command->name, *u, (*u)[0] != '\0' ? " " : ""));
+    KF_TRY(
+        kf_buf_printf(buf, err, "    kf %s %s%s[options]\n", command->name, *u, (*u)[0] != '\0' ? " " : ""));
   KF_TRY(kf_buf_printf(buf, err, "\n%s\n\n| Argument or option | Meaning |\n|-|-|\n", syntax->about));
   KF_TRY(put_positionals(command, buf, put_markdown_row, err));
   KF_TRY(put_options(command, buf, put_markdown_row, err));
-  KF_TRY(kf_buf_printf(buf, err, "\nExit codes: %s, and those above.\n", syntax->exits != NULL ? syntax->exits : "0 done"));
+  KF_TRY(kf_buf_printf(buf, err, "\nExit codes: %s, and those above.\n",
+                       syntax->exits != NULL ? syntax->exits : "0 done"));
   if (syntax->examples == NULL) return KF_OK;
   KF_TRY(kf_buf_puts(buf, "\n", err));
   for (const char *const *e = syntax->examples; *e != NULL; e++)
@@ -139,8 +144,10 @@ static kf_status put_markdown_command(const kf_command *command, kf_buf *buf, kf
 kf_status kf_help_markdown(kf_buf *buf, kf_err *err) {
   KF_TRY(kf_buf_printf(buf, err,
                        "# The commands of kf\n\n"
-                       "This page is the output of `kf help --markdown`. Results go to stdout, progress and notes to stderr. With\n"
-                       "`--json` every result is one JSON object on a line, and a failure is an object `{\"error\": ...}` as well as\n"
+                       "This page is the output of `kf help --markdown`. Results go to stdout, progress and "
+                       "notes to stderr. With\n"
+                       "`--json` every result is one JSON object on a line, and a failure is an object "
+                       "`{\"error\": ...}` as well as\n"
                        "the message on stderr.\n\nExit codes: %s.\n\n| Command | Does |\n|-|-|\n",
                        exit_codes));
   for (const kf_command *c = kf_commands; c->name != NULL; c++)

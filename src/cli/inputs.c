@@ -11,8 +11,8 @@ kf_status kf_input_language(const kf_task *task, kf_language *ret_language, kf_e
     *ret_language = KF_LANG_OPENCL;
     return KF_OK;
   }
-  return kf_fail(err, KF_EREFUSED, "task %s: its language is %s: opencl is what this version judges", task->name,
-                 kf_language_name(task->languages[0]));
+  return kf_fail(err, KF_EREFUSED, "task %s: its language is %s: opencl is what this version judges",
+                 task->name, kf_language_name(task->languages[0]));
 }
 
 kf_status kf_input_task(const char *path, kf_task **ret_task, kf_err *err) {
@@ -26,7 +26,8 @@ void kf_input_task_free(kf_task **task) {
 }
 
 kf_status kf_input_kernel(const char *path, kf_buf *buf, kf_err *err) {
-  if (kf_fs_is_dir(path)) return kf_fail(err, KF_EINVAL, "%s: a kernel file expected, this is a folder", path);
+  if (kf_fs_is_dir(path))
+    return kf_fail(err, KF_EINVAL, "%s: a kernel file expected, this is a folder", path);
   return kf_fs_read(path, buf, err);
 }
 

@@ -33,7 +33,8 @@ kf_status kf_judge_path(char ret_path[], kf_err *err) {
   KF_TRY(kf_fs_self_dir(dir, err));
   KF_TRY(kf_fs_join(ret_path, dir, "kf-eval", err));
   if (access(ret_path, X_OK) == 0) return KF_OK;
-  return kf_err_hint(err, kf_fail(err, KF_ENODEV, "%s: the evaluator is missing: %s", ret_path, strerror(errno)),
+  return kf_err_hint(err,
+                     kf_fail(err, KF_ENODEV, "%s: the evaluator is missing: %s", ret_path, strerror(errno)),
                      "install kf-eval beside kf, or name it in KF_EVAL");
 }
 
@@ -82,7 +83,8 @@ static void on_signal(uv_signal_t *handle, int number) {
     raise(number);
   }
   judge->interrupted = true;
-  if (judge->waiting) (void)kf_evaluator_cancel(judge->evaluator, judge->last_id, NULL); /* its result still comes */
+  if (judge->waiting)
+    (void)kf_evaluator_cancel(judge->evaluator, judge->last_id, NULL); /* its result still comes */
 }
 
 static void start_signals(kf_judge *judge) {
@@ -141,11 +143,13 @@ static kf_status no_such_device(const kf_device_info *devices, int count, const 
   KF_CLEANUP(kf_buf_done) kf_buf ids;
   kf_buf_init(&ids, KF_ERR_HINT_MAX);
   for (int i = 0; i < count; i++)
-    if (kf_buf_printf(&ids, NULL, "%s%s", i > 0 ? ", " : "", devices[i].id) != KF_OK) break; /* a hint may be shorter */
+    if (kf_buf_printf(&ids, NULL, "%s%s", i > 0 ? ", " : "", devices[i].id) != KF_OK)
+      break; /* a hint may be shorter */
   return kf_err_hint(err, status, "there is %s", kf_buf_text(&ids));
 }
 
-kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device, kf_err *err) {
+kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device,
+                          kf_err *err) {
   int count = 0;
   const kf_device_info *devices = kf_evaluator_devices(judge->evaluator, &count);
   const kf_device_info *found = count > 0 && wanted == NULL ? &devices[0] : NULL;
@@ -159,7 +163,8 @@ kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_de
     found = &devices[i];
     matches++;
   }
-  if (matches > 1) return kf_fail(err, KF_EINVAL, "device \"%.60s\": several devices have that in their name", wanted);
+  if (matches > 1)
+    return kf_fail(err, KF_EINVAL, "device \"%.60s\": several devices have that in their name", wanted);
   if (found == NULL) return no_such_device(devices, count, wanted, err);
   *ret_device = found;
   return KF_OK;
@@ -188,7 +193,7 @@ kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *re
   return judge->status;
 }
 
-kf_status kf_judge_inspect(kf_judge *judge, const char *device, const char *source, size_t len, json_t **ret_kernels,
-                           kf_err *err) {
+kf_status kf_judge_inspect(kf_judge *judge, const char *device, const char *source, size_t len,
+                           json_t **ret_kernels, kf_err *err) {
   return kf_evaluator_inspect(judge->evaluator, device, source, len, ret_kernels, err);
 }

@@ -12,7 +12,8 @@
 #include "base/banned.h"
 
 const kf_command kf_commands[] = {
-#define ROW(name, needs, summary) {#name, summary, kf_cmd_##name, needs, &kf_cmd_##name##_syntax}
+#define ROW(name, needs, summary)                                                                            \
+  { #name, summary, kf_cmd_##name, needs, &kf_cmd_##name##_syntax }
     ROW(doctor, KF_NEEDS_NOTHING, "what works on this machine, what is missing, how to get it"),
     ROW(init, KF_NEEDS_EVALUATOR, "a task package from a bare kernel"),
     ROW(check, KF_NEEDS_EVALUATOR, "admit a task: is it sound, and how small a gain can be seen"),
@@ -53,8 +54,8 @@ static int report_failure(const kf_err *err, bool json) {
   int code = kf_status_exit_code(err->code);
   if (json) {
     json_t *object = NULL;
-    if (kf_json_pack(&object, NULL, "{s:{s:s, s:i, s:s, s:s}}", "error", "kind", kf_status_name(err->code), "exit", code,
-                     "message", err->msg, "hint", err->hint) == KF_OK)
+    if (kf_json_pack(&object, NULL, "{s:{s:s, s:i, s:s, s:s}}", "error", "kind", kf_status_name(err->code),
+                     "exit", code, "message", err->msg, "hint", err->hint) == KF_OK)
       (void)kf_out_json(object, NULL); /* the message is on stderr already */
   }
   return code;

@@ -62,7 +62,8 @@ static const kf_option *find(const parse *p, const char *name, size_t len, char 
   for (size_t t = 0; t < KF_COUNTOF(tables); t++)
     for (const kf_option *o = tables[t]; o != NULL && o->name != NULL; o++) {
       if (!offered(p, o)) continue;
-      if (letter != 0 ? o->letter == letter : strlen(o->name) == len && memcmp(o->name, name, len) == 0) return o;
+      if (letter != 0 ? o->letter == letter : strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+        return o;
     }
   return NULL;
 }
@@ -95,7 +96,8 @@ static kf_status set_choice(const kf_option *option, const char *label, const ch
     }
     (void)kf_buf_printf(&all, NULL, "%s%s", all.len > 0 ? ", " : "", *c); /* a shorter list is still a list */
   }
-  kf_status status = kf_fail(err, KF_EINVAL, "%s: \"%.60s\" is no choice: %s expected", label, text, kf_buf_text(&all));
+  kf_status status =
+      kf_fail(err, KF_EINVAL, "%s: \"%.60s\" is no choice: %s expected", label, text, kf_buf_text(&all));
   kf_buf_done(&all);
   return status;
 }
@@ -149,7 +151,8 @@ static kf_status take_option(parse *p, kf_err *err) {
     return set_value(p, option, "", err);
   }
   const char *text = equals != NULL ? equals + 1 : p->at < p->argc ? p->argv[p->at++] : NULL;
-  if (text == NULL) return kf_fail(err, KF_EINVAL, "%s: --%s needs a value: %s", p->command, option->name, option->value);
+  if (text == NULL)
+    return kf_fail(err, KF_EINVAL, "%s: --%s needs a value: %s", p->command, option->name, option->value);
   kf_status status = set_value(p, option, text, err);
   return status == KF_OK ? KF_OK : kf_err_context(err, status, "%s", p->command);
 }
@@ -160,8 +163,9 @@ static kf_status take_positionals(parse *p, const kf_texts *words, kf_err *err) 
   for (const kf_positional *place = p->syntax->positionals; place != NULL && place->name != NULL; place++) {
     void *field = (char *)p->args + place->offset;
     if (next == words->count && !place->optional)
-      return kf_err_hint(err, kf_fail(err, KF_EINVAL, "%s: %s is missing: %s", p->command, place->name, place->help),
-                         "`kf %s --help` shows its use", p->command);
+      return kf_err_hint(
+          err, kf_fail(err, KF_EINVAL, "%s: %s is missing: %s", p->command, place->name, place->help),
+          "`kf %s --help` shows its use", p->command);
     if (place->repeated) {
       *(kf_texts *)field = (kf_texts){words->items + next, words->count - next};
       next = words->count;
@@ -170,13 +174,20 @@ static kf_status take_positionals(parse *p, const kf_texts *words, kf_err *err) 
     }
   }
   if (next == words->count) return KF_OK;
-  return kf_err_hint(err, kf_fail(err, KF_EINVAL, "%s: \"%.60s\" is one argument too many", p->command, words->items[next]),
-                     "`kf %s --help` shows its use", p->command);
+  return kf_err_hint(
+      err, kf_fail(err, KF_EINVAL, "%s: \"%.60s\" is one argument too many", p->command, words->items[next]),
+      "`kf %s --help` shows its use", p->command);
 }
 
-kf_status kf_options_parse(const kf_syntax *syntax, const char *command, int argc, char *const *argv, kf_arena *arena,
-                           kf_common *common, void *args, kf_err *err) {
-  parse p = {.syntax = syntax, .command = command, .argc = argc, .argv = argv, .arena = arena, .common = common, .args = args};
+kf_status kf_options_parse(const kf_syntax *syntax, const char *command, int argc, char *const *argv,
+                           kf_arena *arena, kf_common *common, void *args, kf_err *err) {
+  parse p = {.syntax = syntax,
+             .command = command,
+             .argc = argc,
+             .argv = argv,
+             .arena = arena,
+             .common = common,
+             .args = args};
   *common = (kf_common){.runs = ".kf/runs"};
   if (syntax->initial != NULL)
     memcpy(args, syntax->initial, syntax->args_size);

@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* A reader that went away (`kf list | head -1`) is no failure of ours: we end as other filters do. SIGPIPE itself is
- * ignored, because a pipe to an evaluator that died must not end us. */
+/* A reader that went away (`kf list | head -1`) is no failure of ours: we end as other filters do. SIGPIPE
+ * itself is ignored, because a pipe to an evaluator that died must not end us. */
 static void end_quietly(void) {
   signal(SIGPIPE, SIG_DFL);
   raise(SIGPIPE);

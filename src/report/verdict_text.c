@@ -1,4 +1,5 @@
-/* verdict_text.c - verdicts for people. Text that comes from a candidate or a compiler is cleaned of control characters. */
+/* verdict_text.c - verdicts for people. Text that comes from a candidate or a compiler is cleaned of control
+ * characters. */
 #include "report/verdict_text.h"
 
 #include "report/table.h"
@@ -15,11 +16,11 @@ static kf_status put_clean(kf_buf *buf, const char *text, kf_err *err) {
   return KF_OK;
 }
 
-kf_status kf_interval_text(int64_t median_nano, int64_t low_nano, int64_t high_nano, double level, kf_buf *buf,
-                           kf_err *err) {
+kf_status kf_interval_text(int64_t median_nano, int64_t low_nano, int64_t high_nano, double level,
+                           kf_buf *buf, kf_err *err) {
   char median[KF_FIGURE_TEXT], low[KF_FIGURE_TEXT], high[KF_FIGURE_TEXT];
-  KF_TRY(kf_buf_printf(buf, err, "%s (%s to %s", kf_figure_ratio(median_nano, median), kf_figure_ratio(low_nano, low),
-                       kf_figure_ratio(high_nano, high)));
+  KF_TRY(kf_buf_printf(buf, err, "%s (%s to %s", kf_figure_ratio(median_nano, median),
+                       kf_figure_ratio(low_nano, low), kf_figure_ratio(high_nano, high)));
   if (level > 0) KF_TRY(kf_buf_printf(buf, err, ", %.3g %%", level * 100));
   return kf_buf_puts(buf, ")", err);
 }
@@ -42,7 +43,8 @@ static kf_status put_diagnosis(const kf_diagnosis *diagnosis, kf_buf *buf, kf_er
 }
 
 kf_status kf_verdict_line(const kf_verdict *verdict, kf_buf *buf, kf_err *err) {
-  KF_TRY(kf_buf_printf(buf, err, "%s%s", kf_verdict_name(verdict->kind), verdict->confirmed ? " (confirmed)" : ""));
+  KF_TRY(kf_buf_printf(buf, err, "%s%s", kf_verdict_name(verdict->kind),
+                       verdict->confirmed ? " (confirmed)" : ""));
   if (verdict->kind != KF_VERDICT_CORRECT) return put_diagnosis(&verdict->diagnosis, buf, err);
   char time[KF_FIGURE_TEXT];
   if (verdict->time_ns > 0) KF_TRY(kf_buf_printf(buf, err, "  %s", kf_figure_ns(verdict->time_ns, time)));
@@ -90,9 +92,10 @@ static kf_status put_times(const kf_verdict *verdict, kf_buf *buf, kf_err *err) 
   if (verdict->time_ns > 0)
     KF_TRY(kf_buf_printf(buf, err, "  %-10s%s (%s to %s)\n", "time", kf_figure_ns(verdict->time_ns, time),
                          kf_figure_ns(verdict->time_low_ns, low), kf_figure_ns(verdict->time_high_ns, high)));
-  return kf_buf_printf(buf, err, "  %-10sbuild %lld ms, verify %lld ms, measure %lld ms, in all %lld ms; reached stage %d\n",
-                       "took", (long long)verdict->build_ms, (long long)verdict->verify_ms,
-                       (long long)verdict->measure_ms, (long long)verdict->total_ms, verdict->stage);
+  return kf_buf_printf(
+      buf, err, "  %-10sbuild %lld ms, verify %lld ms, measure %lld ms, in all %lld ms; reached stage %d\n",
+      "took", (long long)verdict->build_ms, (long long)verdict->verify_ms, (long long)verdict->measure_ms,
+      (long long)verdict->total_ms, verdict->stage);
 }
 
 kf_status kf_verdict_details(const kf_verdict *verdict, kf_buf *buf, kf_err *err) {
@@ -109,8 +112,8 @@ kf_status kf_verdict_details(const kf_verdict *verdict, kf_buf *buf, kf_err *err
     KF_TRY(put_field(buf, "cell", cell, err));
   }
   if (verdict->tier[0] == '\0') return KF_OK;
-  KF_TRY(kf_buf_printf(buf, err, "  %-10stier %s on %s (%s); enforced: %s\n", "trust", verdict->tier, verdict->device,
-                       verdict->device_name, verdict->enforced));
+  KF_TRY(kf_buf_printf(buf, err, "  %-10stier %s on %s (%s); enforced: %s\n", "trust", verdict->tier,
+                       verdict->device, verdict->device_name, verdict->enforced));
   return KF_OK;
 }
 
@@ -124,7 +127,8 @@ kf_status kf_verdict_cases(const kf_verdict *verdict, kf_buf *buf, kf_err *err) 
     KF_TRY(kf_table_cell(&table, err, "%s", c->symbols));
     KF_TRY(kf_table_cell(&table, err, "%s", c->measured ? "measure" : "check"));
     KF_TRY(kf_table_cell(&table, err, "%s", c->right ? "right" : "wrong"));
-    KF_TRY(isfinite(c->worst) ? kf_table_cell(&table, err, "%.3g", c->worst) : kf_table_cell(&table, err, "inf"));
+    KF_TRY(isfinite(c->worst) ? kf_table_cell(&table, err, "%.3g", c->worst)
+                              : kf_table_cell(&table, err, "inf"));
     KF_TRY(kf_table_cell(&table, err, "%s", kf_figure_ns(c->time_ns, time)));
   }
   return verdict->ncases > 0 ? kf_table_write(&table, buf, err) : KF_OK;

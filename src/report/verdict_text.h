@@ -12,7 +12,7 @@ kf_status kf_verdict_details(const kf_verdict *verdict, kf_buf *buf, kf_err *err
 /* Table of the cases: symbols, kind, right, error over tolerance, time. */
 kf_status kf_verdict_cases(const kf_verdict *verdict, kf_buf *buf, kf_err *err);
 /* The interval of a race: "57.3x (55.1x to 59.0x, 95 %)". */
-kf_status kf_interval_text(int64_t median_nano, int64_t low_nano, int64_t high_nano, double level, kf_buf *buf,
-                           kf_err *err);
+kf_status kf_interval_text(int64_t median_nano, int64_t low_nano, int64_t high_nano, double level,
+                           kf_buf *buf, kf_err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* child.h - every child process of the program: start, stop, kill with all it started, classify its end.
  *
  * Children are this same executable re-executed with `--role NAME` (or, for kf's proposers, a command). Each gets its own
- * process group, an empty environment plus what is listed, no file descriptor but those listed (as 3, 4, ...), stdin from /dev/null,
- * and stdout+stderr into a sealed memfd of fixed size: output is captured and capped without anyone having to drain it.
+ * process group, an empty environment plus what is listed, no file descriptor but those listed (as 3, 4, ...), stdin from /dev/null
+ * and stdout+stderr (those that the options do not place elsewhere) into a sealed memfd of fixed size: output is captured and capped without anyone having to drain it.
  * Threads: one owner per child. */
 #ifndef KF_SANDBOX_CHILD_H
 #define KF_SANDBOX_CHILD_H
@@ -20,6 +20,8 @@ typedef struct {
   const char *work_dir;         /* current folder of the child; NULL: / */
   int fds[KF_CHILD_FDS_MAX];    /* become 3, 4, ... in the child; still open here afterwards */
   int nfds;
+  int stdin_fd, stdout_fd;      /* > 0: becomes 0 / 1 in the child (a pipe's end); still open here afterwards */
+  bool inherit_stderr;          /* stderr is ours, not captured: for our own programs */
   bool idle_priority;           /* SCHED_IDLE: builds give way to measurements (EVALUATION Timing 13) */
   int64_t memory_bytes;         /* RLIMIT_AS; 0: no limit (GPU runners) */
   int64_t file_bytes;           /* RLIMIT_FSIZE; 0: no limit */

@@ -1,0 +1,124 @@
+/* check.c - one verified call; see check.h. */
+#include "verify/check.h"
+
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *run_kind(kf_run_code code) {
+  switch (code) {
+  case KF_RUN_BUILD_FAILED: return "compile";
+  case KF_RUN_UNSUPPORTED: return "unsupported";
+  case KF_RUN_REFUSED: return "plan";
+  case KF_RUN_LAUNCH_FAILED: return "launch";
+  case KF_RUN_OUT_OF_MEMORY: return "memory";
+  case KF_RUN_CRASHED: return "signal";
+  case KF_RUN_WRONG_MEMORY: return "out_of_bounds";
+  case KF_RUN_TIMED_OUT: return "time";
+  case KF_RUN_OK: break;
+  }
+  return "none";
+}
+
+static kf_verdict_kind run_verdict(kf_run_code code) {
+  switch (code) {
+  case KF_RUN_BUILD_FAILED: return KF_VERDICT_BUILD_FAILED;
+  case KF_RUN_UNSUPPORTED: return KF_VERDICT_UNSUPPORTED;
+  case KF_RUN_REFUSED: return KF_VERDICT_REFUSED;
+  case KF_RUN_LAUNCH_FAILED: return KF_VERDICT_LAUNCH_FAILED;
+  case KF_RUN_OUT_OF_MEMORY: return KF_VERDICT_OUT_OF_MEMORY;
+  case KF_RUN_CRASHED: return KF_VERDICT_CRASHED;
+  case KF_RUN_WRONG_MEMORY: return KF_VERDICT_WRONG_MEMORY;
+  case KF_RUN_TIMED_OUT: return KF_VERDICT_TIMED_OUT;
+  case KF_RUN_OK: break;
+  }
+  return KF_VERDICT_CORRECT;
+}
+
+kf_verdict_kind kf_check_run_verdict(const kf_run_result *run, const kf_calls *calls, const char *case_text,
+                                     kf_diagnosis *ret_diagnosis) {
+  kf_diagnosis *diagnosis = ret_diagnosis;
+  memset(diagnosis, 0, sizeof *diagnosis);
+  snprintf(diagnosis->kind, sizeof diagnosis->kind, "%s", run_kind(run->code));
+  snprintf(diagnosis->where, sizeof diagnosis->where, "%s", case_text ? case_text : "");
+  snprintf(diagnosis->text, sizeof diagnosis->text, "%s", run->text);
+  if (run->code == KF_RUN_WRONG_MEMORY && calls && run->slot >= 0 && run->slot < calls->nbuffers) {
+    const kf_buffer_spec *buffer = &calls->buffers[run->slot];
+    snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", buffer->name, case_text ? case_text : "");
+    snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "byte %" PRId64 " of %s, which has %" PRId64 " bytes",
+             run->offset, buffer->name, buffer->bytes);
+  }
+  return run_verdict(run->code);
+}
+
+/* A guard byte changed: a write outside a buffer that stayed within its pages. */
+static bool guards_broken(kf_rig *rig, kf_check_result *result) {
+  int slot = -1;
+  int64_t offset = 0;
+  if (!rig->region || kf_region_guards_ok(rig->region, &slot, &offset)) return false;
+  kf_region_guards_restore(rig->region);
+  const kf_buffer_spec *buffer = NULL;
+  for (int b = 0; b < rig->calls->nbuffers; b++)
+    if (rig->slot[b] == slot) buffer = &rig->calls->buffers[b];
+  kf_diagnosis *diagnosis = &result->diagnosis;
+  result->kind = KF_VERDICT_WRONG_MEMORY;
+  snprintf(diagnosis->kind, sizeof diagnosis->kind, "out_of_bounds");
+  snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", buffer ? buffer->name : "?", rig->inputs->case_text);
+  snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel wrote outside %s", buffer ? buffer->name : "a buffer");
+  snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
+           "guard byte at offset %" PRId64 " changed; the buffer has %" PRId64 " bytes", offset, buffer ? buffer->bytes : 0);
+  return true;
+}
+
+static void hash_outputs(const kf_rig *rig, kf_hash *ret_hash) {
+  kf_hasher hasher;
+  kf_hasher_init(&hasher);
+  for (int b = 0; b < rig->calls->nbuffers; b++)
+    if (rig->slot[b] >= 0 && !rig->calls->buffers[b].is_temp)
+      kf_hasher_add(&hasher, kf_rig_data(rig, b), (size_t)rig->calls->buffers[b].bytes);
+  kf_hasher_final(&hasher, ret_hash);
+}
+
+static kf_status compare_outputs(kf_rig *rig, const kf_expected *expected, int pattern, kf_check_result *result,
+                                 kf_err *err) {
+  const kf_inputs *inputs = rig->inputs;
+  for (int a = 0; a < inputs->task->nargs; a++) {
+    if (!expected->want[a]) continue;
+    int buffer = kf_rig_buffer_of_arg(rig, a);
+    kf_tolerance tolerance = kf_expected_tolerance(expected, inputs->task, a);
+    kf_compare_result compared;
+    const void *got = kf_rig_data(rig, buffer);
+    KF_TRY(kf_compare_array(&tolerance, got, expected->want[a], inputs->elements[a], &compared, err));
+    if (compared.worst > result->worst) result->worst = compared.worst;
+    if (compared.right) continue;
+    result->kind = KF_VERDICT_WRONG_OUTPUT;
+    kf_diagnose_output(inputs->task->args[a].name, &tolerance, got, expected->want[a], inputs->shape[a],
+                       inputs->task->args[a].rank, inputs->elements[a], pattern, inputs->case_text, &compared,
+                       &result->diagnosis);
+    if (strcmp(result->diagnosis.kind, "imprecise") == 0) result->kind = KF_VERDICT_IMPRECISE;
+    return KF_OK;
+  }
+  return KF_OK;
+}
+
+kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expected, int pattern, int64_t deadline_ns,
+                        kf_check_result *ret_result, kf_err *err) {
+  kf_check_result result = {.kind = KF_VERDICT_CORRECT};
+  kf_run_result run;
+  kf_run_times times;
+  kf_rig_reset(rig, pattern);
+  KF_TRY(kf_runner_run(runner, 1, deadline_ns, &times, &run, err));
+  if (run.code != KF_RUN_OK) {
+    result.kind = kf_check_run_verdict(&run, rig->calls, rig->inputs->case_text, &result.diagnosis);
+    *ret_result = result;
+    return KF_OK;
+  }
+  result.wall_ns = times.wall_ns;
+  KF_TRY(kf_runner_stop(runner, err));
+  if (!guards_broken(rig, &result)) KF_TRY(compare_outputs(rig, expected, pattern, &result, err));
+  hash_outputs(rig, &result.outputs);
+  KF_TRY(kf_runner_resume(runner, err));
+  *ret_result = result;
+  return KF_OK;
+}
