@@ -1,7 +1,7 @@
 /* cmd_check.c - `kf check TASK`: is the task sound, and how small a gain can be seen on this device?
  *
- * In order: the package loads; the initial kernel agrees with the reference on every case; every seed has a valid launch
- * plan and is right; the fastest of them races itself, which shows the noise of the machine. */
+ * In order: the package loads; the initial kernel agrees with the reference on every case; every seed has a
+ * valid launch plan and is right; the fastest of them races itself, which shows the noise of the machine. */
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/judge.h"
@@ -35,8 +35,10 @@ static const kf_option options[] = {
 static const char *const examples[] = {"kf check tasks/matmul", NULL};
 const kf_syntax kf_cmd_check_syntax = {
     .usages = usages,
-    .about = "Loads the task, judges its initial kernel against the reference on every case, judges every seed, and races the\n"
-             "fastest of them against itself: the spread of that race is the smallest gain that can be seen here.",
+    .about =
+        "Loads the task, judges its initial kernel against the reference on every case, judges every seed, "
+        "and races the\n"
+        "fastest of them against itself: the spread of that race is the smallest gain that can be seen here.",
     .exits = "0 the task is sound, 1 a kernel of it is not correct, 3 task refused",
     .examples = examples,
     .positionals = positionals,
@@ -64,8 +66,8 @@ static kf_status check_plan(const check *c, const kf_task_file *file, kf_err *er
   return KF_OK;
 }
 
-static kf_status print_kernel(const check *c, const char *kind, const kf_task_file *file, const kf_verdict *verdict,
-                              kf_err *err) {
+static kf_status print_kernel(const check *c, const char *kind, const kf_task_file *file,
+                              const kf_verdict *verdict, kf_err *err) {
   if (c->cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
@@ -108,8 +110,9 @@ static kf_status judge_kernel(check *c, const char *kind, const kf_task_file *fi
 
 enum { NOISE_BLOCKS = 12, BLOCKS_OF_A_FULL_RACE = 48 };
 
-/* Smallest gain that a full race shows, from a race of a kernel against itself: the half-width of its interval is about
- * 0.8 standard deviations of one block at 12 blocks (ranks 3 and 10: the normal scores of (3 - 3/8) / (12 + 1/4) are
+/* Smallest gain that a full race shows, from a race of a kernel against itself: the half-width of its
+ * interval is about 0.8 standard deviations of one block at 12 blocks (ranks 3 and 10: the normal scores of
+ * (3 - 3/8) / (12 + 1/4) are
  * +-0.79), and a full race sees about half a standard deviation (EVALUATION Timing 7). */
 static double detectable_gain(const kf_race_result *race) {
   double half = (double)(race->high_nano - race->low_nano) * 0.5e-9;
@@ -121,8 +124,9 @@ static kf_status print_noise(const check *c, const kf_verdict *verdict, kf_err *
   double smallest = gain > delta ? gain : delta;
   if (c->cli->common.json) {
     json_t *object = NULL;
-    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:s, s:f, s:f, s:i}", "task", c->task->name, "candidate", c->fastest->path,
-                        "check", "noise", "detectable_gain", smallest, "noise_gain", gain, "blocks", verdict->race.blocks));
+    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:s, s:f, s:f, s:i}", "task", c->task->name, "candidate",
+                        c->fastest->path, "check", "noise", "detectable_gain", smallest, "noise_gain", gain,
+                        "blocks", verdict->race.blocks));
     return kf_out_json(object, err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;
@@ -130,7 +134,8 @@ static kf_status print_noise(const check *c, const kf_verdict *verdict, kf_err *
   KF_TRY(kf_buf_printf(&buf, err, "noise: %s against itself is ", c->fastest->path));
   KF_TRY(kf_interval_text(verdict->race.median_nano, verdict->race.low_nano, verdict->race.high_nano,
                           verdict->race.level, &buf, err));
-  KF_TRY(kf_buf_printf(&buf, err, ", %d blocks\nsmallest gain that a full race of %d blocks shows: %.1f %%%s\n",
+  KF_TRY(kf_buf_printf(&buf, err,
+                       ", %d blocks\nsmallest gain that a full race of %d blocks shows: %.1f %%%s\n",
                        verdict->race.blocks, BLOCKS_OF_A_FULL_RACE, smallest * 100,
                        gain > delta ? "" : " (the least that counts, setting measure.delta)"));
   return kf_out_buf(&buf, err);
@@ -177,7 +182,8 @@ static kf_status check_kernels(check *c, const check_args *args, kf_err *err) {
 static kf_status print_end(const check *c, kf_err *err) {
   if (c->cli->common.json) {
     json_t *object = NULL;
-    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:b}", "task", c->task->name, "check", "task", "sound", c->sound));
+    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:b}", "task", c->task->name, "check", "task", "sound",
+                        c->sound));
     return kf_out_json(object, err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;

@@ -1,4 +1,5 @@
-/* cmd_init.c - `kf init`: a task package around a bare kernel, with the arguments that the device's compiler reports. */
+/* cmd_init.c - `kf init`: a task package around a bare kernel, with the arguments that the device's compiler
+ * reports. */
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/judge.h"
@@ -15,7 +16,8 @@ typedef struct {
   kf_texts shapes, scalars;
 } init_args;
 
-static const char *const usages[] = {"DIR --from KERNEL.cl --shape NAME=DIM,..", "KERNEL.cl --shape NAME=DIM,..", NULL};
+static const char *const usages[] = {"DIR --from KERNEL.cl --shape NAME=DIM,..",
+                                     "KERNEL.cl --shape NAME=DIM,..", NULL};
 static const kf_positional positionals[] = {
     {.name = "DIR",
      .offset = offsetof(init_args, target),
@@ -23,12 +25,17 @@ static const kf_positional positionals[] = {
     {.name = NULL},
 };
 static const kf_option options[] = {
-    {.name = "from", .type = KF_OPT_TEXT, .offset = offsetof(init_args, from), .value = "KERNEL.cl", .help = "the kernel"},
+    {.name = "from",
+     .type = KF_OPT_TEXT,
+     .offset = offsetof(init_args, from),
+     .value = "KERNEL.cl",
+     .help = "the kernel"},
     {.name = "shape",
      .type = KF_OPT_LIST,
      .offset = offsetof(init_args, shapes),
      .value = "NAME=DIM,..",
-     .help = "shape of an array argument, slowest dimension first; DIM is NAME:NUMBER (a size that may vary), the NAME "
+     .help = "shape of an array argument, slowest dimension first; DIM is NAME:NUMBER (a size that may "
+             "vary), the NAME "
              "of one given before, or a NUMBER (a fixed size); once for each array"},
     {.name = "scalar",
      .type = KF_OPT_LIST,
@@ -69,7 +76,8 @@ static const char *const examples[] = {
 };
 const kf_syntax kf_cmd_init_syntax = {
     .usages = usages,
-    .about = "Compiles the kernel, reads its arguments from the compiler, and writes task.yaml and a kernel with markers and a\n"
+    .about = "Compiles the kernel, reads its arguments from the compiler, and writes task.yaml and a kernel "
+             "with markers and a\n"
              "launch plan. What had to be guessed is printed for you to check; then `kf check DIR`.",
     .examples = examples,
     .positionals = positionals,
@@ -79,7 +87,8 @@ const kf_syntax kf_cmd_init_syntax = {
 };
 
 /* The kernel file and the folder to make. */
-static kf_status read_places(const init_args *args, const char **ret_kernel, char ret_dir[KF_PATH_MAX], kf_err *err) {
+static kf_status read_places(const init_args *args, const char **ret_kernel, char ret_dir[KF_PATH_MAX],
+                             kf_err *err) {
   if (args->from != NULL) {
     *ret_kernel = args->from;
     snprintf(ret_dir, KF_PATH_MAX, "%s", args->target);
@@ -92,14 +101,16 @@ static kf_status read_places(const init_args *args, const char **ret_kernel, cha
   snprintf(ret_dir, KF_PATH_MAX, "%s", slash != NULL ? slash + 1 : args->target);
   char *dot = strrchr(ret_dir, '.');
   if (dot == NULL || dot == ret_dir)
-    return kf_err_hint(err, kf_fail(err, KF_EINVAL, "init: %s: no folder can be named after it", args->target),
+    return kf_err_hint(err,
+                       kf_fail(err, KF_EINVAL, "init: %s: no folder can be named after it", args->target),
                        "kf init DIR --from KERNEL.cl --shape NAME=DIM,..");
   *dot = '\0';
   *ret_kernel = args->target;
   return KF_OK;
 }
 
-static kf_status choose_entry(const json_t *kernels, const char *wanted, const json_t **ret_kernel, kf_err *err) {
+static kf_status choose_entry(const json_t *kernels, const char *wanted, const json_t **ret_kernel,
+                              kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf names;
   kf_buf_init(&names, KF_ERR_HINT_MAX);
   size_t count = json_array_size(kernels);
@@ -113,12 +124,14 @@ static kf_status choose_entry(const json_t *kernels, const char *wanted, const j
     (void)kf_buf_printf(&names, NULL, "%s%s", i > 0 ? ", " : "", name); /* a hint may be shorter */
   }
   if (count == 0) return kf_fail(err, KF_EINVAL, "init: the file has no kernel");
-  kf_status status = wanted != NULL ? kf_fail(err, KF_EINVAL, "init: --entry: no kernel \"%.60s\" in the file", wanted)
-                                    : kf_fail(err, KF_EINVAL, "init: the file has %zu kernels: --entry says which", count);
+  kf_status status =
+      wanted != NULL ? kf_fail(err, KF_EINVAL, "init: --entry: no kernel \"%.60s\" in the file", wanted)
+                     : kf_fail(err, KF_EINVAL, "init: the file has %zu kernels: --entry says which", count);
   return kf_err_hint(err, status, "there is %s", kf_buf_text(&names));
 }
 
-static kf_status read_kernel_args(const json_t *kernel, kf_arena *arena, kf_init_request *request, kf_err *err) {
+static kf_status read_kernel_args(const json_t *kernel, kf_arena *arena, kf_init_request *request,
+                                  kf_err *err) {
   json_t *list = NULL;
   KF_TRY(kf_json_str(kernel, "entry", &request->entry, err));
   KF_TRY(kf_json_arr(kernel, "args", &list, err));

@@ -10,7 +10,7 @@
 
 enum { KF_TABLE_COLUMNS_MAX = 16, KF_TABLE_CELL_MAX = 1024 };
 
-typedef struct kf_table_s {
+typedef struct {
   const char *const *heads; /* borrowed */
   int columns;
   uint32_t right;             /* bit i: column i is set flush right */
