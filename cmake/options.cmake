@@ -10,7 +10,7 @@ find_package(Threads REQUIRED)
 link_libraries(Threads::Threads m ${CMAKE_DL_LIBS})
 
 include_directories(${CMAKE_SOURCE_DIR}/src)
-add_compile_definitions(_GNU_SOURCE)
+add_compile_definitions(_GNU_SOURCE KF_VERSION="${PROJECT_VERSION}")
 add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef
                     -Wpointer-arith)
 if(KF_WERROR)

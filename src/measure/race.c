@@ -13,18 +13,13 @@ enum {
   PURPOSE_ORDER = 0x6f72,
   PURPOSE_BLOCK = 0x626c,
   EMPTY_REQUESTS = 9,
-  REPEATS = 3,                   /* m of EVALUATION Timing 4 */
+  REPEATS = 3, /* m of EVALUATION Timing 4 */
   REPEAT_BELOW_NS = 20 * 1000 * 1000,
-  WARM_NS = 300 * 1000 * 1000,   /* Timing 2 */
+  WARM_NS = 300 * 1000 * 1000, /* Timing 2 */
+  LONG_CALL_NS = 1000 * 1000 * 1000,
+  FIRST_CALL_SLACK_NS = 100 * 1000 * 1000,
   CALLS_MAX = 4096,
 };
-
-/* What was learned about one side of one case before its first block. */
-typedef struct {
-  int64_t empty_ns; /* median empty request */
-  int64_t call_ns;  /* estimate of one call */
-  unsigned calls;   /* k */
-} pace;
 
 typedef struct {
   const kf_race_options *options;
@@ -39,7 +34,8 @@ static void flush_caches(race_state *state) {
   if (!state->flush || bytes == 0) return;
   memset(state->flush, (int)(state->block_seed & 0xff), bytes);
   unsigned sum = 0;
-  for (size_t i = 0; i < bytes; i += 64) sum += (unsigned char)state->flush[i];
+  for (size_t i = 0; i < bytes; i += 64)
+    sum += (unsigned char)state->flush[i];
   __asm__ volatile("" : : "r"(sum) : "memory");
 }
 
@@ -48,7 +44,8 @@ static bool is_candidate(const kf_race_case *c, const kf_racer *racer) {
 }
 
 /* Books a failed run on whoever failed. */
-static void book_failure(race_state *state, const kf_race_case *c, const kf_racer *racer, const kf_run_result *run) {
+static void book_failure(race_state *state, const kf_race_case *c, const kf_racer *racer,
+                         const kf_run_result *run) {
   kf_race_report *report = state->report;
   report->failed = is_candidate(c, racer);
   report->opponent_failed = !report->failed;
@@ -56,8 +53,8 @@ static void book_failure(race_state *state, const kf_race_case *c, const kf_race
 }
 
 /* One request of k calls: reset, flush, run. *ret_ns is per call, empty time subtracted. */
-static kf_status request(race_state *state, const kf_race_case *c, kf_racer *racer, unsigned k, int64_t empty_ns,
-                         int64_t deadline_ns, int64_t *ret_ns, kf_err *err) {
+static kf_status request(race_state *state, const kf_race_case *c, kf_racer *racer, unsigned k,
+                         int64_t empty_ns, int64_t deadline_ns, int64_t *ret_ns, kf_err *err) {
   kf_run_times times;
   kf_run_result run;
   kf_rig_reset(racer->rig, (int)(state->block_seed & 1));
@@ -77,7 +74,8 @@ static bool over(const race_state *state) {
   return state->report->failed || state->report->opponent_failed;
 }
 
-static kf_status measure_empty(race_state *state, const kf_race_case *c, kf_racer *racer, int64_t *ret_ns, kf_err *err) {
+static kf_status measure_empty(race_state *state, const kf_race_case *c, kf_racer *racer, int64_t *ret_ns,
+                               kf_err *err) {
   int64_t values[EMPTY_REQUESTS];
   for (int i = 0; i < EMPTY_REQUESTS; i++) {
     kf_run_times times;
@@ -93,10 +91,11 @@ static kf_status measure_empty(race_state *state, const kf_race_case *c, kf_race
   return KF_OK;
 }
 
-/* Warms up (>= 0.3 s or 3 calls, less if one call is long) and chooses k. `limit_ns`: the first call is stopped there; 0: never. */
-static kf_status set_pace(race_state *state, const kf_race_case *c, kf_racer *racer, int64_t limit_ns, pace *ret_pace,
-                          kf_err *err) {
-  pace p = {.calls = 1};
+/* Warms up (>= 0.3 s or 3 calls, less if one call is long) and chooses k. `limit_ns`: the first call is
+ * stopped there; 0: never. */
+static kf_status set_pace(race_state *state, const kf_race_case *c, kf_racer *racer, int64_t limit_ns,
+                          kf_race_pace *ret_pace, kf_err *err) {
+  kf_race_pace p = {.calls = 1};
   int64_t best = INT64_MAX, begun = kf_now_ns();
   KF_TRY(measure_empty(state, c, racer, &p.empty_ns, err));
   for (int i = 0; i < 3 && !over(state); i++) {
@@ -118,8 +117,8 @@ static kf_status set_pace(race_state *state, const kf_race_case *c, kf_racer *ra
 }
 
 /* One value of a block: the median of m requests. */
-static kf_status value(race_state *state, const kf_race_case *c, kf_racer *racer, const pace *p, int64_t *ret_ns,
-                       kf_err *err) {
+static kf_status value(race_state *state, const kf_race_case *c, kf_racer *racer, const kf_race_pace *p,
+                       int64_t *ret_ns, kf_err *err) {
   int64_t values[REPEATS];
   int repeats = p->call_ns * (int64_t)p->calls < REPEAT_BELOW_NS ? REPEATS : 1;
   KF_TRY(kf_runner_resume(racer->runner, err));
@@ -140,19 +139,22 @@ static kf_status compare_timed(race_state *state, const kf_race_case *c, kf_err 
     int mine = kf_rig_buffer_of_arg(c->candidate.rig, a), theirs = kf_rig_buffer_of_arg(c->opponent.rig, a);
     kf_tolerance tolerance = kf_expected_tolerance(c->expected, inputs->task, a);
     kf_compare_result compared;
-    KF_TRY(kf_compare_outputs(&tolerance, kf_rig_data(c->candidate.rig, mine), kf_rig_data(c->opponent.rig, theirs),
-                              inputs->elements[a], &compared, err));
+    KF_TRY(kf_compare_outputs(&tolerance, kf_rig_data(c->candidate.rig, mine),
+                              kf_rig_data(c->opponent.rig, theirs), inputs->elements[a], &compared, err));
     if (compared.right) continue;
     kf_race_report *report = state->report;
     report->failed = true;
     report->kind = KF_VERDICT_WRONG_OUTPUT;
     kf_diagnosis *diagnosis = &report->diagnosis;
     snprintf(diagnosis->kind, sizeof diagnosis->kind, "timed_output");
-    snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", inputs->task->args[a].name, inputs->case_text);
+    snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", inputs->task->args[a].name,
+             inputs->case_text);
     snprintf(diagnosis->text, sizeof diagnosis->text,
-             "a timed call's output differs from the opponent's on the same inputs: results of an earlier call, or a race");
-    snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%lld of %lld elements; first at %lld: got %g, opponent %g",
-             (long long)compared.wrong, (long long)inputs->elements[a], (long long)compared.first, compared.first_got,
+             "a timed call's output differs from the opponent's on the same inputs: results of an earlier "
+             "call, or a race");
+    snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
+             "%lld of %lld elements; first at %lld: got %g, opponent %g", (long long)compared.wrong,
+             (long long)inputs->elements[a], (long long)compared.first, compared.first_got,
              compared.first_want);
     return KF_OK;
   }
@@ -161,13 +163,16 @@ static kf_status compare_timed(race_state *state, const kf_race_case *c, kf_err 
 
 static void note_sample(kf_race_report *report, const int64_t *case_ns, int ncases) {
   double sum = 0;
-  for (int c = 0; c < ncases; c++) sum += log((double)case_ns[c]);
-  if (report->samples < KF_RACE_SAMPLES_MAX) report->candidate_ns[report->samples++] = (int64_t)exp(sum / ncases);
-  for (int c = 0; c < ncases; c++) report->case_ns[c] = case_ns[c];
+  for (int c = 0; c < ncases; c++)
+    sum += log((double)case_ns[c]);
+  if (report->samples < KF_RACE_SAMPLES_MAX)
+    report->candidate_ns[report->samples++] = (int64_t)exp(sum / ncases);
+  for (int c = 0; c < ncases; c++)
+    report->case_ns[c] = case_ns[c];
 }
 
 /* One block over all cases; *ret_d is the mean log ratio. */
-static kf_status block(race_state *state, kf_race_case *cases, int ncases, pace (*paces)[2], bool candidate_first,
+static kf_status block(race_state *state, kf_race_case *cases, int ncases, bool candidate_first,
                        double *ret_d, kf_err *err) {
   int64_t candidate_ns[KF_RACE_CASES_MAX];
   double sum = 0;
@@ -178,7 +183,8 @@ static kf_status block(race_state *state, kf_race_case *cases, int ncases, pace 
     for (int turn = 0; turn < 2; turn++) {
       int side = candidate_first ? turn : 1 - turn; /* 0 candidate, 1 opponent */
       kf_racer *racer = side == 0 ? &c->candidate : &c->opponent;
-      KF_TRY(value(state, c, racer, &paces[i][side], &ns[side], err));
+      const kf_race_pace *pace = side == 0 ? &c->candidate_pace : &c->opponent_pace;
+      KF_TRY(value(state, c, racer, pace, &ns[side], err));
       if (over(state)) return KF_OK;
     }
     KF_TRY(compare_timed(state, c, err));
@@ -191,7 +197,8 @@ static kf_status block(race_state *state, kf_race_case *cases, int ncases, pace 
   return KF_OK;
 }
 
-static kf_status state_init(race_state *state, const kf_race_options *options, kf_race_report *report, kf_err *err) {
+static kf_status state_init(race_state *state, const kf_race_options *options, kf_race_report *report,
+                            kf_err *err) {
   memset(state, 0, sizeof *state);
   state->options = options;
   state->report = report;
@@ -200,39 +207,43 @@ static kf_status state_init(race_state *state, const kf_race_options *options, k
   return state->flush ? KF_OK : kf_nomem(err);
 }
 
-/* Opponents first: the candidate's first call is limited by theirs. */
-static kf_status set_paces(race_state *state, kf_race_case *cases, int ncases, pace (*paces)[2], kf_err *err) {
-  for (int i = 0; i < ncases; i++) {
-    kf_race_case *c = &cases[i];
-    state->block_seed = state->options->seed + (uint64_t)i;
-    KF_TRY(kf_inputs_fill(c->inputs, state->block_seed, KF_FAMILY_DECLARED, err));
-    int64_t limit = 0;
-    if (c->opponent.runner) {
-      KF_TRY(kf_runner_resume(c->opponent.runner, err));
-      KF_TRY(set_pace(state, c, &c->opponent, 0, &paces[i][1], err));
-      if (over(state)) return KF_OK;
-      KF_TRY(kf_runner_stop(c->opponent.runner, err));
-      limit = (int64_t)((double)paces[i][1].call_ns * state->options->settings->measure_stop_ratio) + 100 * 1000 * 1000;
-    }
-    KF_TRY(kf_runner_resume(c->candidate.runner, err));
-    KF_TRY(set_pace(state, c, &c->candidate, limit, &paces[i][0], err));
-    if (state->report->failed && state->report->kind == KF_VERDICT_TIMED_OUT && limit) {
-      state->report->kind = KF_VERDICT_SLOW;
-      snprintf(state->report->diagnosis.text, sizeof state->report->diagnosis.text,
-               "the first call took over %.0f times as long as the opponent's and was stopped",
-               state->options->settings->measure_stop_ratio);
-    }
+/* The opponent first: the candidate's first call is limited by its time. */
+static kf_status warm_case(race_state *state, kf_race_case *c, kf_err *err) {
+  double stop_ratio = state->options->settings->measure_stop_ratio;
+  int64_t limit = 0;
+  KF_TRY(kf_inputs_fill(c->inputs, state->block_seed, KF_FAMILY_DECLARED, err));
+  if (c->opponent.runner) {
+    KF_TRY(kf_runner_resume(c->opponent.runner, err));
+    KF_TRY(set_pace(state, c, &c->opponent, 0, &c->opponent_pace, err));
     if (over(state)) return KF_OK;
-    KF_TRY(kf_runner_stop(c->candidate.runner, err));
+    KF_TRY(kf_runner_stop(c->opponent.runner, err));
+    limit = (int64_t)((double)c->opponent_pace.call_ns * stop_ratio) + FIRST_CALL_SLACK_NS;
+  }
+  KF_TRY(kf_runner_resume(c->candidate.runner, err));
+  KF_TRY(set_pace(state, c, &c->candidate, limit, &c->candidate_pace, err));
+  kf_race_report *report = state->report;
+  if (report->failed && report->kind == KF_VERDICT_TIMED_OUT && limit) {
+    report->kind = KF_VERDICT_SLOW;
+    snprintf(report->diagnosis.text, sizeof report->diagnosis.text,
+             "the first call took over %.0f times as long as the opponent's and was stopped", stop_ratio);
+  }
+  return over(state) ? KF_OK : kf_runner_stop(c->candidate.runner, err);
+}
+
+static kf_status warm_up(race_state *state, kf_race_case *cases, int ncases, kf_err *err) {
+  for (int i = 0; i < ncases && !over(state); i++) {
+    if (cases[i].candidate_pace.calls) continue;
+    state->block_seed = state->options->seed + (uint64_t)i;
+    KF_TRY(warm_case(state, &cases[i], err));
   }
   return KF_OK;
 }
 
-static kf_status run_blocks(race_state *state, kf_race_case *cases, int ncases, kf_rule *rule, int until, kf_err *err) {
-  pace paces[KF_RACE_CASES_MAX][2];
+static kf_status run_blocks(race_state *state, kf_race_case *cases, int ncases, kf_rule *rule, int until,
+                            kf_err *err) {
   const kf_race_options *options = state->options;
   if (options->before_pair) options->before_pair(options->context);
-  kf_status status = set_paces(state, cases, ncases, paces, err);
+  kf_status status = warm_up(state, cases, ncases, err);
   if (options->after_pair) options->after_pair(options->context);
   while (status == KF_OK && !over(state) && !kf_rule_finished(rule) && (until == 0 || rule->count < until)) {
     if (options->canceled && options->canceled(options->context))
@@ -244,18 +255,19 @@ static kf_status run_blocks(race_state *state, kf_race_case *cases, int ncases, 
     state->block_seed = kf_rng_u64(&rng);
     double d = 0;
     if (options->before_pair) options->before_pair(options->context);
-    status = block(state, cases, ncases, paces, candidate_first, &d, err);
+    status = block(state, cases, ncases, candidate_first, &d, err);
     if (options->after_pair) options->after_pair(options->context);
     if (status == KF_OK && !over(state)) kf_rule_add(rule, d);
   }
   return status;
 }
 
-kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options *options, kf_rule *rule, int until,
-                         kf_race_report *report, kf_err *err) {
+kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options *options, kf_rule *rule,
+                         int until, kf_race_report *report, kf_err *err) {
   race_state state;
   if (ncases < 1 || ncases > KF_RACE_CASES_MAX)
     return kf_fail(err, KF_EREFUSED, "a race needs 1 to %d measure cases, not %d", KF_RACE_CASES_MAX, ncases);
+  if (report->failed || report->opponent_failed) return KF_OK;
   KF_TRY(state_init(&state, options, report, err));
   kf_status status = run_blocks(&state, cases, ncases, rule, until, err);
   kf_free(state.flush);
@@ -263,27 +275,26 @@ kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options 
 }
 
 static kf_status alone(race_state *state, kf_race_case *cases, int ncases, int blocks, kf_err *err) {
-  pace paces[KF_RACE_CASES_MAX][2];
-  KF_TRY(set_paces(state, cases, ncases, paces, err));
+  KF_TRY(warm_up(state, cases, ncases, err));
   for (int b = 0; b < blocks && !over(state); b++) {
     int64_t case_ns[KF_RACE_CASES_MAX] = {0}, total = 0;
     for (int i = 0; i < ncases; i++) {
-      if (paces[i][0].call_ns > 1000 * 1000 * 1000) { /* the warm-up call already cost a second: it is the value */
-        case_ns[i] = paces[i][0].call_ns;
+      if (cases[i].candidate_pace.call_ns > LONG_CALL_NS) { /* the warm-up call was long: it is the value */
+        case_ns[i] = cases[i].candidate_pace.call_ns;
       } else {
-        KF_TRY(value(state, &cases[i], &cases[i].candidate, &paces[i][0], &case_ns[i], err));
+        KF_TRY(value(state, &cases[i], &cases[i].candidate, &cases[i].candidate_pace, &case_ns[i], err));
         if (over(state)) return KF_OK;
       }
       total += case_ns[i];
     }
     note_sample(state->report, case_ns, ncases);
-    if (total > 1000 * 1000 * 1000) break;
+    if (total > LONG_CALL_NS) break;
   }
   return KF_OK;
 }
 
-kf_status kf_race_alone(kf_race_case *cases, int ncases, const kf_race_options *options, int blocks, kf_race_report *report,
-                        kf_err *err) {
+kf_status kf_race_alone(kf_race_case *cases, int ncases, const kf_race_options *options, int blocks,
+                        kf_race_report *report, kf_err *err) {
   race_state state;
   if (ncases < 1 || ncases > KF_RACE_CASES_MAX)
     return kf_fail(err, KF_EREFUSED, "timing needs 1 to %d measure cases, not %d", KF_RACE_CASES_MAX, ncases);

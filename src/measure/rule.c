@@ -1,5 +1,5 @@
-/* rule.c - the stopping rule of a race. Each added block can only end the race at a look; between looks nothing is read,
- * so the intervals keep their level (EVALUATION Timing 6). */
+/* rule.c - the stopping rule of a race. Each added block can only end the race at a look; between looks
+ * nothing is read, so the intervals keep their level (EVALUATION Timing 6). */
 #include "measure/rule.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@
 /* Pocock's constant level for four looks at 5 % in all; EVALUATION Timing 6. */
 static const double pocock_level = 1 - 0.0182;
 static const double single_level = 0.95;
-static const double clear_ratio = 1.3; /* a median ratio beyond this either way: 6 blocks are enough (Timing 4) */
+static const double clear_ratio =
+    1.3; /* a median ratio beyond this either way: 6 blocks are enough (Timing 4) */
 static const int looks[] = {8, 12, 24, 48};
 enum { FIRST_BLOCKS = 3, SIX_BLOCKS = 6, DROPPED_MIN = 3 };
 
@@ -46,15 +47,15 @@ static bool too_many_dropped(int used, int dropped) {
   return dropped >= DROPPED_MIN && dropped * 5 > used + dropped;
 }
 
-__attribute__((format(printf, 3, 4))) static void finish(kf_rule *rule, kf_race_outcome outcome, const char *fmt,
-                                                         ...) {
+__attribute__((format(printf, 3, 4))) static void finish(kf_rule *rule, kf_race_outcome outcome,
+                                                         const char *fmt, ...) {
   rule->done = true;
   rule->outcome = outcome;
   rule->unstable = too_many_dropped(rule->count, rule->dropped);
   int used = 0;
   if (rule->unstable)
-    used = snprintf(rule->why, sizeof rule->why, "unstable conditions: %d of %d blocks dropped; ", rule->dropped,
-                    rule->count + rule->dropped);
+    used = snprintf(rule->why, sizeof rule->why, "unstable conditions: %d of %d blocks dropped; ",
+                    rule->dropped, rule->count + rule->dropped);
   va_list args;
   va_start(args, fmt);
   vsnprintf(rule->why + used, sizeof rule->why - (size_t)used, fmt, args);
@@ -95,8 +96,8 @@ static void judge_first_blocks(kf_rule *rule) {
   double median = kf_median(rule->d, rule->count);
   if (rule->slow_ratio > 0 && rule->blocks_min <= rule->count && -median > log(rule->slow_ratio)) {
     rule->interval = kf_interval_median(rule->d, rule->count, single_level);
-    finish(rule, KF_RACE_DROPPED, "%.3g times slower in the first %d blocks, dropped at %.3g", exp(-median), rule->count,
-           rule->slow_ratio);
+    finish(rule, KF_RACE_DROPPED, "%.3g times slower in the first %d blocks, dropped at %.3g", exp(-median),
+           rule->count, rule->slow_ratio);
     return;
   }
   rule->six = fabs(median) > log(clear_ratio);

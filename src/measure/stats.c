@@ -1,5 +1,6 @@
-/* stats.c - order statistics without copying or sorting: the k-th smallest value is found by halving the range of an
- * order-preserving integer image of the values, 64 passes whatever the data, no memory and so no failure. */
+/* stats.c - order statistics without copying or sorting: the k-th smallest value is found by halving the
+ * range of an order-preserving integer image of the values, 64 passes whatever the data, no memory and so no
+ * failure. */
 #include "measure/stats.h"
 
 #include <math.h>
@@ -64,8 +65,8 @@ int64_t kf_median_i64(const int64_t *values, int count) {
   return (int64_t)(low ^ (uint64_t)1 << 63);
 }
 
-/* P(r <= Binomial(n, 1/2) <= n - r) is the coverage of (x_(r), x_(n+1-r)). Weights are relative to the middle one, so that
- * nothing that matters underflows whatever n is. */
+/* P(r <= Binomial(n, 1/2) <= n - r) is the coverage of (x_(r), x_(n+1-r)). Weights are relative to the middle
+ * one, so that nothing that matters underflows whatever n is. */
 int kf_interval_rank(int count, double level) {
   if (count < 1) return 0;
   int middle = count / 2;

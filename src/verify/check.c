@@ -1,37 +1,54 @@
 /* check.c - one verified call; see check.h. */
 #include "verify/check.h"
 
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static const char *run_kind(kf_run_code code) {
   switch (code) {
-  case KF_RUN_BUILD_FAILED: return "compile";
-  case KF_RUN_UNSUPPORTED: return "unsupported";
-  case KF_RUN_REFUSED: return "plan";
-  case KF_RUN_LAUNCH_FAILED: return "launch";
-  case KF_RUN_OUT_OF_MEMORY: return "memory";
-  case KF_RUN_CRASHED: return "signal";
-  case KF_RUN_WRONG_MEMORY: return "out_of_bounds";
-  case KF_RUN_TIMED_OUT: return "time";
-  case KF_RUN_OK: break;
+  case KF_RUN_BUILD_FAILED:
+    return "compile";
+  case KF_RUN_UNSUPPORTED:
+    return "unsupported";
+  case KF_RUN_REFUSED:
+    return "plan";
+  case KF_RUN_LAUNCH_FAILED:
+    return "launch";
+  case KF_RUN_OUT_OF_MEMORY:
+    return "memory";
+  case KF_RUN_CRASHED:
+    return "signal";
+  case KF_RUN_WRONG_MEMORY:
+    return "out_of_bounds";
+  case KF_RUN_TIMED_OUT:
+    return "time";
+  case KF_RUN_OK:
+    break;
   }
   return "none";
 }
 
 static kf_verdict_kind run_verdict(kf_run_code code) {
   switch (code) {
-  case KF_RUN_BUILD_FAILED: return KF_VERDICT_BUILD_FAILED;
-  case KF_RUN_UNSUPPORTED: return KF_VERDICT_UNSUPPORTED;
-  case KF_RUN_REFUSED: return KF_VERDICT_REFUSED;
-  case KF_RUN_LAUNCH_FAILED: return KF_VERDICT_LAUNCH_FAILED;
-  case KF_RUN_OUT_OF_MEMORY: return KF_VERDICT_OUT_OF_MEMORY;
-  case KF_RUN_CRASHED: return KF_VERDICT_CRASHED;
-  case KF_RUN_WRONG_MEMORY: return KF_VERDICT_WRONG_MEMORY;
-  case KF_RUN_TIMED_OUT: return KF_VERDICT_TIMED_OUT;
-  case KF_RUN_OK: break;
+  case KF_RUN_BUILD_FAILED:
+    return KF_VERDICT_BUILD_FAILED;
+  case KF_RUN_UNSUPPORTED:
+    return KF_VERDICT_UNSUPPORTED;
+  case KF_RUN_REFUSED:
+    return KF_VERDICT_REFUSED;
+  case KF_RUN_LAUNCH_FAILED:
+    return KF_VERDICT_LAUNCH_FAILED;
+  case KF_RUN_OUT_OF_MEMORY:
+    return KF_VERDICT_OUT_OF_MEMORY;
+  case KF_RUN_CRASHED:
+    return KF_VERDICT_CRASHED;
+  case KF_RUN_WRONG_MEMORY:
+    return KF_VERDICT_WRONG_MEMORY;
+  case KF_RUN_TIMED_OUT:
+    return KF_VERDICT_TIMED_OUT;
+  case KF_RUN_OK:
+    break;
   }
   return KF_VERDICT_CORRECT;
 }
@@ -46,8 +63,8 @@ kf_verdict_kind kf_check_run_verdict(const kf_run_result *run, const kf_calls *c
   if (run->code == KF_RUN_WRONG_MEMORY && calls && run->slot >= 0 && run->slot < calls->nbuffers) {
     const kf_buffer_spec *buffer = &calls->buffers[run->slot];
     snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", buffer->name, case_text ? case_text : "");
-    snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "byte %" PRId64 " of %s, which has %" PRId64 " bytes",
-             run->offset, buffer->name, buffer->bytes);
+    snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
+             "byte %" PRId64 " of %s, which has %" PRId64 " bytes", run->offset, buffer->name, buffer->bytes);
   }
   return run_verdict(run->code);
 }
@@ -64,10 +81,13 @@ static bool guards_broken(kf_rig *rig, kf_check_result *result) {
   kf_diagnosis *diagnosis = &result->diagnosis;
   result->kind = KF_VERDICT_WRONG_MEMORY;
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "out_of_bounds");
-  snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", buffer ? buffer->name : "?", rig->inputs->case_text);
-  snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel wrote outside %s", buffer ? buffer->name : "a buffer");
+  snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", buffer ? buffer->name : "?",
+           rig->inputs->case_text);
+  snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel wrote outside %s",
+           buffer ? buffer->name : "a buffer");
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
-           "guard byte at offset %" PRId64 " changed; the buffer has %" PRId64 " bytes", offset, buffer ? buffer->bytes : 0);
+           "guard byte at offset %" PRId64 " changed; the buffer has %" PRId64 " bytes", offset,
+           buffer ? buffer->bytes : 0);
   return true;
 }
 
@@ -80,8 +100,8 @@ static void hash_outputs(const kf_rig *rig, kf_hash *ret_hash) {
   kf_hasher_final(&hasher, ret_hash);
 }
 
-static kf_status compare_outputs(kf_rig *rig, const kf_expected *expected, int pattern, kf_check_result *result,
-                                 kf_err *err) {
+static kf_status compare_outputs(kf_rig *rig, const kf_expected *expected, int pattern,
+                                 kf_check_result *result, kf_err *err) {
   const kf_inputs *inputs = rig->inputs;
   for (int a = 0; a < inputs->task->nargs; a++) {
     if (!expected->want[a]) continue;
@@ -102,8 +122,8 @@ static kf_status compare_outputs(kf_rig *rig, const kf_expected *expected, int p
   return KF_OK;
 }
 
-kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expected, int pattern, int64_t deadline_ns,
-                        kf_check_result *ret_result, kf_err *err) {
+kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expected, int pattern,
+                        int64_t deadline_ns, kf_check_result *ret_result, kf_err *err) {
   kf_check_result result = {.kind = KF_VERDICT_CORRECT};
   kf_run_result run;
   kf_run_times times;

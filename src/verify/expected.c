@@ -13,11 +13,13 @@ static bool is_output(const kf_task *task, int arg) {
 }
 
 static void free_doubles(double *arrays[KF_ARGS_MAX]) {
-  for (int a = 0; a < KF_ARGS_MAX; a++) kf_free(arrays[a]);
+  for (int a = 0; a < KF_ARGS_MAX; a++)
+    kf_free(arrays[a]);
 }
 
 static void free_raw(void *arrays[KF_ARGS_MAX]) {
-  for (int a = 0; a < KF_ARGS_MAX; a++) kf_free(arrays[a]);
+  for (int a = 0; a < KF_ARGS_MAX; a++)
+    kf_free(arrays[a]);
 }
 
 /* Largest finite difference; positions where either is not finite are judged by class elsewhere. */
@@ -33,13 +35,14 @@ static double largest_error(const double *a, const double *b, int64_t count) {
 static double *to_doubles(kf_type type, const void *raw, int64_t count) {
   double *values = kf_alloc(sizeof(double) * (size_t)(count ? count : 1));
   if (!values) return NULL;
-  for (int64_t i = 0; i < count; i++) values[i] = kf_type_get(type, raw, (size_t)i);
+  for (int64_t i = 0; i < count; i++)
+    values[i] = kf_type_get(type, raw, (size_t)i);
   return values;
 }
 
 /* Outputs of the initial kernel as doubles; KF_ENOTFOUND passes through. */
-static kf_status run_initial(const kf_expected_source *source, kf_inputs *inputs, double *ret_values[KF_ARGS_MAX],
-                             kf_err *err) {
+static kf_status run_initial(const kf_expected_source *source, kf_inputs *inputs,
+                             double *ret_values[KF_ARGS_MAX], kf_err *err) {
   void *raw[KF_ARGS_MAX] = {0};
   KF_TRY(source->run_initial(source->context, inputs, raw, err));
   kf_status status = KF_OK;
@@ -61,10 +64,12 @@ static kf_status run_reference(const kf_expected_source *source, const kf_inputs
   const void *pointers[KF_ARGS_MAX];
   int64_t ns = 0;
   kf_inputs_pointers(inputs, pointers);
-  return kf_oracle_run(source->oracle, inputs->symbols, pointers, precision, source->timeout_ms, ret_values, &ns, err);
+  return kf_oracle_run(source->oracle, inputs->symbols, pointers, precision, source->timeout_ms, ret_values,
+                       &ns, err);
 }
 
-static kf_status calibrate_by_float(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected, kf_err *err) {
+static kf_status calibrate_by_float(const kf_expected_source *source, kf_inputs *inputs,
+                                    kf_expected *expected, kf_err *err) {
   double *honest[KF_ARGS_MAX] = {0}, *initial[KF_ARGS_MAX] = {0};
   kf_status status = run_reference(source, inputs, 32, honest, err);
   if (status == KF_OK) {
@@ -85,8 +90,8 @@ static kf_status calibrate_by_float(const kf_expected_source *source, kf_inputs 
   return status;
 }
 
-static kf_status calibrate_by_perturbation(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
-                                           kf_err *err) {
+static kf_status calibrate_by_perturbation(const kf_expected_source *source, kf_inputs *inputs,
+                                           kf_expected *expected, kf_err *err) {
   kf_status status = KF_OK;
   for (int p = 0; p < PERTURBATIONS && status == KF_OK; p++) {
     double *moved[KF_ARGS_MAX] = {0};
@@ -104,7 +109,8 @@ static kf_status calibrate_by_perturbation(const kf_expected_source *source, kf_
   return kf_inputs_fill(inputs, expected->seed, expected->family, err);
 }
 
-static kf_status linear_scale(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected, kf_err *err) {
+static kf_status linear_scale(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
+                              kf_err *err) {
   kf_inputs_absolute(inputs);
   if (source->oracle)
     KF_TRY(run_reference(source, inputs, 64, expected->scale, err));
@@ -121,7 +127,8 @@ static bool lookup_symbol(void *context, const char *name, kf_value *ret_value) 
   return true;
 }
 
-static kf_status fill_expected(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected, kf_err *err) {
+static kf_status fill_expected(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
+                               kf_err *err) {
   const kf_task *task = inputs->task;
   KF_TRY(kf_inputs_fill(inputs, expected->seed, expected->family, err));
   if (source->oracle)
@@ -129,7 +136,8 @@ static kf_status fill_expected(const kf_expected_source *source, kf_inputs *inpu
   else
     KF_TRY(run_initial(source, inputs, expected->want, err));
   switch (task->error_kind) {
-  case KF_ERROR_EXACT: return KF_OK;
+  case KF_ERROR_EXACT:
+    return KF_OK;
   case KF_ERROR_LINEAR:
     expected->depth = 1;
     if (task->error_depth)
@@ -142,8 +150,8 @@ static kf_status fill_expected(const kf_expected_source *source, kf_inputs *inpu
   return kf_fail(err, KF_EBUG, "unknown error kind %d", (int)task->error_kind);
 }
 
-kf_status kf_expected_make(const kf_expected_source *source, kf_inputs *inputs, uint64_t seed, kf_family family,
-                           kf_expected **ret_expected, kf_err *err) {
+kf_status kf_expected_make(const kf_expected_source *source, kf_inputs *inputs, uint64_t seed,
+                           kf_family family, kf_expected **ret_expected, kf_err *err) {
   kf_expected *expected = kf_calloc(1, sizeof *expected);
   if (!expected) return kf_nomem(err);
   expected->seed = seed;

@@ -1,29 +1,35 @@
-/* fill.h - inputs from seeds, by exact operations only, so that host and device agree bit by bit (CONTRACTS 1, fills).
- * uniform = bits * 2^-24 in [0,1); normal = a 2^16-entry quantile table of N(0,1) (generated at start-up from a fixed series,
- * stored as float). Element i of argument a under seed s depends on (s, a, i) only: Philox4x32-10. Threads: pure. */
+/* fill.h - inputs from seeds, by exact operations only, so that host and device agree bit by bit (CONTRACTS
+ * 1, fills). uniform = bits * 2^-24 in [0,1); normal = a 2^16-entry quantile table of N(0,1) (generated at
+ * first use from fixed series, stored as float; entry k belongs to probability (k + 1/2) / 2^16). Element i
+ * of argument a under seed s depends on (s, a, i) only: word i % 4 of Philox4x32-10 with key s and counter (i
+ * / 4 as two words, a, 0x66696c6c); its top 16 bits pick the normal, its top 24 the uniform. The structured
+ * fills (permutation, sorted, spd) depend on the length too. Threads: pure. */
 #ifndef KF_VERIFY_FILL_H
 #define KF_VERIFY_FILL_H
 
 #include "task/task.h"
 
-/* The input families of EVALUATION (Correctness, Inputs). DECLARED is the task's own fill. The others apply to float arrays filled
- * with normal or uniform; integer and structured fills always stay as declared. */
+/* The input families of EVALUATION (Correctness, Inputs). DECLARED is the task's own fill. The others apply
+ * to float arrays filled with normal or uniform; integer and structured fills always stay as declared. */
 typedef enum {
   KF_FAMILY_DECLARED,
   KF_FAMILY_NORMAL,
   KF_FAMILY_UNIFORM_SYMMETRIC, /* U(-1,1) */
   KF_FAMILY_LOGNORMAL,
-  KF_FAMILY_SHIFTED,           /* N(0,1) * 10 + 5 */
-  KF_FAMILY_TINY,              /* 1e-3 scale */
-  KF_FAMILY_INTEGERS,          /* small integers: every partial sum exact */
+  KF_FAMILY_SHIFTED,  /* N(0,1) * 10 + 5 */
+  KF_FAMILY_TINY,     /* 1e-3 scale */
+  KF_FAMILY_INTEGERS, /* -3..3 (f64, f32) or -1..1: every partial sum of products exact */
   KF_FAMILY_COUNT,
 } kf_family;
 const char *kf_family_name(kf_family family);
 
-/* Writes all `elements` of argument `arg` for a case. `data` holds elements * kf_type_size bytes. */
-kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, kf_family family, void *data,
-                      int64_t elements, kf_err *err);
-/* Poison: NaN-like bits (pattern 0) or a large finite pattern (1) in the element type; integers get 0xA5.. / 0x5A... */
+/* Writes all `elements` of argument `arg` (in or inout) for a case. `data` holds elements * kf_type_size
+ * bytes, aligned to the type. KF_EREFUSED: the task asks for the impossible (empty integer range, permutation
+ * too long for the type, spd not square, file of another size). KF_ENOMEM only for sorted. */
+kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, kf_family family,
+                      void *data, int64_t elements, kf_err *err);
+/* Poison: NaN-like bits (pattern 0) or a large finite pattern (1) in the element type; integers get 0xA5.. /
+ * 0x5A... */
 void kf_poison(kf_type type, void *data, int64_t elements, int pattern);
 /* First element still holding exactly the poison, or -1. */
 int64_t kf_poison_find(kf_type type, const void *data, int64_t elements, int pattern);

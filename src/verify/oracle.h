@@ -1,8 +1,10 @@
-/* oracle.h - the reference in a sandboxed process of its own: expected outputs in double, and the honest float result for calibration.
+/* oracle.h - the reference in a sandboxed process of its own: expected outputs in double, and the honest
+ * float result for calibration.
  *
- * The task's C reference is compiled twice with a generated wrapper (kf_real = double, then float). Integer arrays keep their C type; float
- * arrays of any declared type are converted by the judge to kf_real, and outputs come back as kf_real. Expected data is
- * written to a memfd which the judge seals; it is never in a candidate's address space. */
+ * The task's C reference is compiled twice with a generated wrapper (kf_real = double, then float). Integer
+ * arrays keep their C type; float arrays of any declared type are converted by the judge to kf_real, and
+ * outputs come back as kf_real. Expected data is written to a memfd which the judge seals; it is never in a
+ * candidate's address space. */
 #ifndef KF_VERIFY_ORACLE_H
 #define KF_VERIFY_ORACLE_H
 
@@ -13,14 +15,16 @@ typedef struct kf_oracle kf_oracle;
 
 int kf_oracle_main(int fd); /* --role oracle */
 
-/* Compiles (in the compiler sandbox) and starts the process. A reference that does not compile or has no such entry is KF_EREFUSED:
- * the task is at fault; the message carries the compiler's first error. Not for KF_REFERENCE_KERNEL. */
+/* Compiles (in the compiler sandbox) and starts the process. A reference that does not compile or has no such
+ * entry is KF_EREFUSED: the task is at fault; the message carries the compiler's first error. Not for
+ * KF_REFERENCE_KERNEL. */
 kf_status kf_oracle_new(const kf_task *task, const char *work_dir, kf_oracle **ret_oracle, kf_err *err);
 void kf_oracle_free(kf_oracle *oracle);
 
-/* Runs the reference on `inputs` (one pointer per task argument in its declared type; NULL for out; size and scalar arguments are taken
- * from symbols and the task). Gives for each out/inout argument an array of doubles of kf_task_elements length in
- * ret_outputs[arg] (NULL elsewhere), owned by the caller (kf_free). precision: 64 or 32. A crash or time-out is KF_EREFUSED. */
+/* Runs the reference on `inputs` (one pointer per task argument in its declared type; NULL for out; size and
+ * scalar arguments are taken from symbols and the task). Gives for each out/inout argument an array of
+ * doubles of kf_task_elements length in ret_outputs[arg] (NULL elsewhere), owned by the caller (kf_free).
+ * precision: 64 or 32. A crash or time-out is KF_EREFUSED. */
 kf_status kf_oracle_run(kf_oracle *oracle, const int64_t *symbols, const void *const *inputs, int precision,
                         int64_t timeout_ms, double *ret_outputs[KF_ARGS_MAX], int64_t *ret_ns, kf_err *err);
 

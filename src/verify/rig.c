@@ -40,7 +40,8 @@ static kf_status lay_out(kf_inputs *inputs, int64_t base_align, kf_err *err) {
   return kf_region_new(slots, nslots, true, guard_seed, &inputs->region, err);
 }
 
-kf_status kf_inputs_new(const kf_task *task, const int64_t *symbols, int64_t base_align, kf_inputs **ret_inputs, kf_err *err) {
+kf_status kf_inputs_new(const kf_task *task, const int64_t *symbols, int64_t base_align,
+                        kf_inputs **ret_inputs, kf_err *err) {
   kf_inputs *inputs = kf_calloc(1, sizeof *inputs);
   if (!inputs) return kf_nomem(err);
   inputs->task = task;
@@ -61,7 +62,8 @@ kf_status kf_inputs_new(const kf_task *task, const int64_t *symbols, int64_t bas
 
 void kf_inputs_free(kf_inputs *inputs) {
   if (!inputs) return;
-  for (int a = 0; a < KF_ARGS_MAX; a++) kf_free(inputs->inout[a]);
+  for (int a = 0; a < KF_ARGS_MAX; a++)
+    kf_free(inputs->inout[a]);
   kf_region_free(inputs->region);
   kf_free(inputs);
 }
@@ -76,7 +78,8 @@ const void *kf_inputs_data(const kf_inputs *inputs, int arg) {
 }
 
 void kf_inputs_pointers(const kf_inputs *inputs, const void *ret_pointers[KF_ARGS_MAX]) {
-  for (int a = 0; a < KF_ARGS_MAX; a++) ret_pointers[a] = a < inputs->task->nargs ? writable(inputs, a) : NULL;
+  for (int a = 0; a < KF_ARGS_MAX; a++)
+    ret_pointers[a] = a < inputs->task->nargs ? writable(inputs, a) : NULL;
 }
 
 kf_status kf_inputs_fill(kf_inputs *inputs, uint64_t seed, kf_family family, kf_err *err) {
@@ -122,7 +125,8 @@ size_t kf_inputs_bytes(const kf_inputs *inputs) {
   return total;
 }
 
-kf_status kf_rig_new(kf_inputs *inputs, const kf_calls *calls, int64_t base_align, kf_rig **ret_rig, kf_err *err) {
+kf_status kf_rig_new(kf_inputs *inputs, const kf_calls *calls, int64_t base_align, kf_rig **ret_rig,
+                     kf_err *err) {
   kf_rig *rig = kf_calloc(1, sizeof *rig);
   if (!rig) return kf_nomem(err);
   rig->inputs = inputs;

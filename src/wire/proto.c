@@ -22,7 +22,8 @@ static kf_status start_blob(kf_wire_reader *reader, json_t *put, kf_err *err) {
   KF_TRY(kf_json_str(put, "sha256", &hex, err));
   KF_TRY(kf_hash_parse(hex, &hash, err));
   if (size < 0 || size > KF_WIRE_BLOB_MAX)
-    return kf_fail(err, KF_EPROTO, "wire: put of %lld bytes, at most %d are allowed", (long long)size, KF_WIRE_BLOB_MAX);
+    return kf_fail(err, KF_EPROTO, "wire: put of %lld bytes, at most %d are allowed", (long long)size,
+                   KF_WIRE_BLOB_MAX);
   reader->put = json_incref(put);
   reader->blob_size = (size_t)size;
   kf_buf_done(&reader->buf);
@@ -36,7 +37,8 @@ static kf_status end_blob(kf_wire_reader *reader, kf_wire_message on_message, vo
   kf_hash_bytes(reader->buf.data ? reader->buf.data : "", reader->buf.len, &got);
   if (status == KF_OK && !kf_hash_equal(&want, &got))
     status = kf_fail(err, KF_EPROTO, "wire: the bytes of a put do not have the hash it names");
-  if (status == KF_OK) status = on_message(context, reader->put, kf_buf_text(&reader->buf), reader->buf.len, err);
+  if (status == KF_OK)
+    status = on_message(context, reader->put, kf_buf_text(&reader->buf), reader->buf.len, err);
   json_decref(reader->put);
   reader->put = NULL;
   kf_buf_done(&reader->buf);
@@ -47,7 +49,8 @@ static kf_status end_blob(kf_wire_reader *reader, kf_wire_message on_message, vo
 static kf_status end_line(kf_wire_reader *reader, kf_wire_message on_message, void *context, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *message = NULL;
   const char *op = NULL;
-  kf_status status = kf_json_parse(kf_buf_text(&reader->buf), reader->buf.len, KF_WIRE_LINE_MAX, "message", &message, err);
+  kf_status status =
+      kf_json_parse(kf_buf_text(&reader->buf), reader->buf.len, KF_WIRE_LINE_MAX, "message", &message, err);
   kf_buf_clear(&reader->buf);
   if (status != KF_OK) return kf_err_context(err, KF_EPROTO, "wire");
   if (!json_is_object(message)) return kf_fail(err, KF_EPROTO, "wire: a message must be a JSON object");
@@ -77,8 +80,8 @@ static kf_status feed_some(kf_wire_reader *reader, const char *bytes, size_t len
   return end_line(reader, on_message, context, err);
 }
 
-kf_status kf_wire_feed(kf_wire_reader *reader, const char *bytes, size_t len, kf_wire_message on_message, void *context,
-                       kf_err *err) {
+kf_status kf_wire_feed(kf_wire_reader *reader, const char *bytes, size_t len, kf_wire_message on_message,
+                       void *context, kf_err *err) {
   if (reader->broken) return kf_fail(err, KF_EPROTO, "wire: the stream is broken");
   kf_status status = KF_OK;
   for (;;) {

@@ -1,8 +1,8 @@
 /* verdict.c - names, precedence and the JSON form of a verdict (docs/formats/verdict.md).
  *
- * Writing never meets text that JSON cannot hold: compiler logs and driver names come from outside, so bytes that are no
- * UTF-8 become U+FFFD. Reading is strict about types and lenient about presence: a field of another version may be
- * missing or unknown, but never of another kind. */
+ * Writing never meets text that JSON cannot hold: compiler logs and driver names come from outside, so bytes
+ * that are no UTF-8 become U+FFFD. Reading is strict about types and lenient about presence: a field of
+ * another version may be missing or unknown, but never of another kind. */
 #include "wire/verdict.h"
 
 #include "base/alloc.h"
@@ -33,27 +33,15 @@ static const char *const verdict_names[KF_VERDICT_COUNT] = {
     [KF_VERDICT_CORRECT] = "correct",
 };
 
-/* Rank of CONTRACTS 6, highest first; verdicts of one rank do not outdo each other. What ends before anything ran comes
- * right after `cheat`: with it nothing else was seen. */
+/* Rank of CONTRACTS 6, highest first; verdicts of one rank do not outdo each other. What ends before anything
+ * ran comes right after `cheat`: with it nothing else was seen. */
 static const unsigned char precedence[KF_VERDICT_COUNT] = {
-    [KF_VERDICT_CHEAT] = 12,
-    [KF_VERDICT_NO_CODE] = 11,
-    [KF_VERDICT_REFUSED] = 11,
-    [KF_VERDICT_UNSUPPORTED] = 11,
-    [KF_VERDICT_BUILD_FAILED] = 11,
-    [KF_VERDICT_BUILD_TIMEOUT] = 11,
-    [KF_VERDICT_CRASHED] = 10,
-    [KF_VERDICT_TIMED_OUT] = 10,
-    [KF_VERDICT_OUT_OF_MEMORY] = 10,
-    [KF_VERDICT_LAUNCH_FAILED] = 9,
-    [KF_VERDICT_WRONG_MEMORY] = 8,
-    [KF_VERDICT_WRONG_OUTPUT] = 7,
-    [KF_VERDICT_NONDETERMINISTIC] = 6,
-    [KF_VERDICT_IMPRECISE] = 5,
-    [KF_VERDICT_IMPLAUSIBLE] = 4,
-    [KF_VERDICT_UNSTABLE] = 3,
-    [KF_VERDICT_SLOW] = 2,
-    [KF_VERDICT_CORRECT] = 1,
+    [KF_VERDICT_CHEAT] = 12,           [KF_VERDICT_NO_CODE] = 11,      [KF_VERDICT_REFUSED] = 11,
+    [KF_VERDICT_UNSUPPORTED] = 11,     [KF_VERDICT_BUILD_FAILED] = 11, [KF_VERDICT_BUILD_TIMEOUT] = 11,
+    [KF_VERDICT_CRASHED] = 10,         [KF_VERDICT_TIMED_OUT] = 10,    [KF_VERDICT_OUT_OF_MEMORY] = 10,
+    [KF_VERDICT_LAUNCH_FAILED] = 9,    [KF_VERDICT_WRONG_MEMORY] = 8,  [KF_VERDICT_WRONG_OUTPUT] = 7,
+    [KF_VERDICT_NONDETERMINISTIC] = 6, [KF_VERDICT_IMPRECISE] = 5,     [KF_VERDICT_IMPLAUSIBLE] = 4,
+    [KF_VERDICT_UNSTABLE] = 3,         [KF_VERDICT_SLOW] = 2,          [KF_VERDICT_CORRECT] = 1,
 };
 
 static const char *const outcome_names[] = {
@@ -138,12 +126,16 @@ int64_t kf_ratio_nano(double ln_ratio) {
 
 /* ---- UTF-8 ---- */
 
-/* Length of the well-formed sequence at `text` (RFC 3629: no overlong forms, no surrogates), 0 if there is none. */
+/* Length of the well-formed sequence at `text` (RFC 3629: no overlong forms, no surrogates), 0 if there is
+ * none. */
 static size_t utf8_length(const unsigned char *text, size_t left) {
   if (left == 0) return 0;
   unsigned char lead = text[0];
   if (lead < 0x80) return 1;
-  size_t len = lead >= 0xC2 && lead <= 0xDF ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+  size_t len = lead >= 0xC2 && lead <= 0xDF   ? 2
+               : (lead & 0xF0) == 0xE0        ? 3
+               : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                              : 0;
   if (len == 0 || left < len) return 0;
   for (size_t i = 1; i < len; i++)
     if ((text[i] & 0xC0) != 0x80) return 0;
@@ -328,8 +320,9 @@ static void put_origin(writer *w, const kf_verdict *verdict) {
 }
 
 kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_err *err) {
-  if ((unsigned)verdict->kind >= KF_VERDICT_COUNT || (unsigned)verdict->race.outcome >= KF_COUNTOF(outcome_names) ||
-      verdict->ncases < 0 || verdict->ncases > KF_VERDICT_CASES_MAX)
+  if ((unsigned)verdict->kind >= KF_VERDICT_COUNT ||
+      (unsigned)verdict->race.outcome >= KF_COUNTOF(outcome_names) || verdict->ncases < 0 ||
+      verdict->ncases > KF_VERDICT_CASES_MAX)
     return kf_fail(err, KF_EBUG, "verdict: kind %d, outcome %d or %d cases out of range", (int)verdict->kind,
                    (int)verdict->race.outcome, verdict->ncases);
   writer w = writer_new();
@@ -412,7 +405,8 @@ static kf_status get_real(const json_t *object, const char *key, double *ret_val
 /* An optional part: *ret_part is NULL when it is missing. */
 static kf_status get_part(const json_t *object, const char *key, json_t **ret_part, kf_err *err) {
   json_t *value = optional(object, key);
-  if (value != NULL && !json_is_object(value)) return kf_fail(err, KF_EPROTO, "verdict: \"%s\": not an object", key);
+  if (value != NULL && !json_is_object(value))
+    return kf_fail(err, KF_EPROTO, "verdict: \"%s\": not an object", key);
   *ret_part = value;
   return KF_OK;
 }
@@ -484,7 +478,8 @@ static kf_status read_cases(const json_t *json, kf_verdict *verdict, kf_err *err
   if (!json_is_array(cases)) return kf_fail(err, KF_EPROTO, "verdict: \"cases\": not an array");
   size_t count = json_array_size(cases);
   if (count > KF_VERDICT_CASES_MAX)
-    return kf_fail(err, KF_EPROTO, "verdict: \"cases\": %zu entries, at most %d", count, KF_VERDICT_CASES_MAX);
+    return kf_fail(err, KF_EPROTO, "verdict: \"cases\": %zu entries, at most %d", count,
+                   KF_VERDICT_CASES_MAX);
   for (size_t i = 0; i < count; i++)
     KF_TRY(read_case(json_array_get(cases, i), &verdict->cases[i], err));
   verdict->ncases = (int)count;
@@ -544,9 +539,11 @@ static kf_status read_rest(const json_t *json, kf_verdict *verdict, kf_err *err)
   KF_TRY(get_bool(json, "confirmed", &verdict->confirmed, err));
   GET_TEXT(json, "oracle", verdict->oracle);
   GET_TEXT(json, "log", verdict->log);
-  char cell[KF_CELL_TEXT + 1] = "unknown"; /* one more than fits: a longer text must not be cut into a valid one */
+  char cell[KF_CELL_TEXT + 1] =
+      "unknown"; /* one more than fits: a longer text must not be cut into a valid one */
   GET_TEXT(json, "cell", cell);
-  if (!kf_cell_parse(cell, &verdict->cell)) return kf_fail(err, KF_EPROTO, "verdict: \"cell\": no cell: %s", cell);
+  if (!kf_cell_parse(cell, &verdict->cell))
+    return kf_fail(err, KF_EPROTO, "verdict: \"cell\": no cell: %s", cell);
   json_t *next = NULL;
   KF_TRY(get_part(json, "next", &next, err));
   GET_TEXT(next, "why", verdict->next_why);

@@ -1,6 +1,6 @@
-/* verdict.h - what the evaluator says about a candidate (CONTRACTS 6 and 8). A failed candidate is a result, never an error.
- * Plain data with fixed sizes: may be copied. Times in ns, log ratios in int64 nano-log units (1e-9 of a natural log), so
- * that what is decided from them compares integers (CONTRACTS 7). */
+/* verdict.h - what the evaluator says about a candidate (CONTRACTS 6 and 8). A failed candidate is a result,
+ * never an error. Plain data with fixed sizes: may be copied. Times in ns, log ratios in int64 nano-log units
+ * (1e-9 of a natural log), so that what is decided from them compares integers (CONTRACTS 7). */
 #ifndef KF_WIRE_VERDICT_H
 #define KF_WIRE_VERDICT_H
 
@@ -35,9 +35,9 @@ bool kf_verdict_parse(const char *name, kf_verdict_kind *ret_kind);
 bool kf_verdict_worse(kf_verdict_kind a, kf_verdict_kind b);
 
 typedef struct {
-  char kind[32];     /* class of SEARCH 7: "tail", "unwritten", "out_of_bounds", "syntax", ... */
-  char where[160];   /* "y[3,17] of rows=33,cols=1000", "kernel.cl:12:5", "stage 1" */
-  char text[400];    /* one sentence */
+  char kind[32];      /* class of SEARCH 7: "tail", "unwritten", "out_of_bounds", "syntax", ... */
+  char where[160];    /* "y[3,17] of rows=33,cols=1000", "kernel.cl:12:5", "stage 1" */
+  char text[400];     /* one sentence */
   char evidence[400]; /* numbers: "got 0x7fa00000 (poison), want 0.25; 31 of 1000 elements" */
 } kf_diagnosis;
 
@@ -77,7 +77,7 @@ typedef struct {
   int sweeps;             /* most sweeps over any input */
   bool split_reduction;   /* one reduction split across groups */
   bool barrier, subgroup, global_atomic, joined_launches; /* joined: by a temporary */
-  int matrix;             /* 0 none, 1 dot, 2 mma, 3 async mma */
+  int matrix;                                             /* 0 none, 1 dot, 2 mma, 3 async mma */
 } kf_evidence;
 
 enum { KF_AXES = 4 };
@@ -89,10 +89,10 @@ typedef struct {
   kf_verdict_kind kind;
   int stage; /* highest stage passed or reached, 0..3 */
   bool confirmed;
-  char oracle[12];      /* "reference" or "kernel" */
-  char tier[4];         /* "A", "B" */
-  char enforced[160];   /* what the sandbox enforced: "seccomp landlock rlimits" */
-  char device[64];      /* "opencl:0" */
+  char oracle[12];    /* "reference" or "kernel" */
+  char tier[4];       /* "A", "B" */
+  char enforced[160]; /* what the sandbox enforced: "seccomp landlock rlimits" */
+  char device[64];    /* "opencl:0" */
   char device_name[128], driver[96];
   kf_diagnosis diagnosis;
   kf_race_result race;

@@ -1,0 +1,353 @@
+/* artefact.c - the build cache; see artefact.h. */
+#include "eval/artefact.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { IDLE_ARTEFACTS_MAX = 64, OPTIONS_MAX = 16384 };
+
+kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err) {
+  char name[64];
+  snprintf(name, sizeof name, "%s-%u", what, work->next++);
+  KF_TRY(kf_fs_join(ret_path, work->root, name, err));
+  return kf_fs_mkdirs(ret_path, err);
+}
+
+static void free_calls(kf_calls **calls, int count) {
+  for (int i = 0; i < count; i++)
+    kf_calls_free(calls[i]);
+}
+
+static void artefact_free(kf_artefact *artefact) {
+  kf_build_free(artefact->build);
+  kf_build_outcome_done(&artefact->outcome);
+  free_calls(artefact->check, KF_CASES_MAX);
+  free_calls(artefact->measure, KF_CASES_MAX);
+  free_calls(artefact->extra, KF_CASES_MAX);
+  kf_plan_free(artefact->plan);
+  if (artefact->work_dir[0]) kf_fs_remove_tree(artefact->work_dir, NULL);
+  kf_free(artefact->source);
+  kf_free(artefact);
+}
+
+static void key_of(const kf_artefact_request *request, kf_hash *ret_key) {
+  kf_hasher hasher;
+  kf_hasher_init(&hasher);
+  kf_hasher_add(&hasher, request->task->id.bytes, sizeof request->task->id.bytes);
+  kf_hasher_add_text(&hasher, request->device->id);
+  kf_hasher_add_text(&hasher, request->device->driver);
+  kf_hasher_add_text(&hasher, request->binding);
+  kf_hasher_add_text(&hasher, request->salt);
+  kf_hasher_add(&hasher, request->source, request->source_len);
+  kf_hasher_final(&hasher, ret_key);
+}
+
+/* Makes the artefact a finished failure of the candidate. */
+static void fail_candidate(kf_artefact *artefact, kf_verdict_kind kind, const char *what, const kf_err *why) {
+  artefact->state = KF_ARTEFACT_READY;
+  artefact->failed = true;
+  artefact->kind = kind;
+  snprintf(artefact->diagnosis.kind, sizeof artefact->diagnosis.kind, "%s", what);
+  snprintf(artefact->diagnosis.text, sizeof artefact->diagnosis.text, "%.399s", why->msg);
+  snprintf(artefact->diagnosis.evidence, sizeof artefact->diagnosis.evidence, "%s", why->hint);
+}
+
+static kf_status resolve_cases(kf_artefact *artefact, const kf_case *cases, int count, kf_calls **ret_calls,
+                               kf_err *err) {
+  for (int i = 0; i < count; i++)
+    KF_TRY(kf_plan_resolve(artefact->plan, artefact->task, &artefact->binding, cases[i].values,
+                           &artefact->device->limits, &ret_calls[i], err));
+  return KF_OK;
+}
+
+static kf_status resolve_all(kf_artefact *artefact, const kf_artefact_request *request, kf_err *err) {
+  KF_TRY(resolve_cases(artefact, artefact->task->check, artefact->task->ncheck, artefact->check, err));
+  KF_TRY(resolve_cases(artefact, artefact->task->measure, artefact->task->nmeasure, artefact->measure, err));
+  artefact->nextra = request->nextra;
+  return resolve_cases(artefact, request->extra, request->nextra, artefact->extra, err);
+}
+
+static kf_status bind_artefact(kf_artefact *artefact, const char *binding, kf_err *err) {
+  kf_status status = kf_plan_binding_parse(artefact->plan, binding, &artefact->binding, err);
+  if (status == KF_EINVAL) return KF_EREFUSED; /* the candidate's own binding is no usage error of ours */
+  KF_TRY(status);
+  KF_CLEANUP(kf_buf_done) kf_buf text;
+  kf_buf_init(&text, sizeof artefact->binding_text - 1);
+  KF_TRY(kf_plan_binding_text(artefact->plan, &artefact->binding, &text, err));
+  snprintf(artefact->binding_text, sizeof artefact->binding_text, "%s", kf_buf_text(&text));
+  return KF_OK;
+}
+
+/* Plan, binding, calls. What is wrong with the candidate makes it a finished failure; what is wrong with us
+ * is returned. */
+static kf_status plan_artefact(kf_artefact *artefact, const kf_artefact_request *request, kf_err *err) {
+  kf_err why = {0};
+  kf_status status =
+      kf_plan_parse(artefact->task, artefact->source, artefact->source_len, "kernel", &artefact->plan, &why);
+  if (status == KF_OK) status = bind_artefact(artefact, request->binding, &why);
+  if (status == KF_OK) status = resolve_all(artefact, request, &why);
+  if (status == KF_EREFUSED) {
+    fail_candidate(artefact, KF_VERDICT_REFUSED, "plan", &why);
+    return KF_OK;
+  }
+  if (status != KF_OK && err) *err = why;
+  return status;
+}
+
+/* Drops the longest unused ones beyond the limit; the list is newest first. */
+static void evict(kf_artefacts *artefacts) {
+  int idle = 0;
+  kf_artefact **link = &artefacts->first;
+  while (*link) {
+    kf_artefact *artefact = *link;
+    if (artefact->users == 0 && (++idle > IDLE_ARTEFACTS_MAX || artefact->state == KF_ARTEFACT_BROKEN)) {
+      if (artefact->state == KF_ARTEFACT_BUILDING) artefacts->building--;
+      *link = artefact->next;
+      artefact_free(artefact);
+    } else {
+      link = &artefact->next;
+    }
+  }
+}
+
+static kf_artefact *find(kf_artefacts *artefacts, const kf_hash *key) {
+  for (kf_artefact **link = &artefacts->first; *link; link = &(*link)->next) {
+    kf_artefact *artefact = *link;
+    if (!kf_hash_equal(&artefact->key, key) || artefact->state == KF_ARTEFACT_BROKEN) continue;
+    *link = artefact->next; /* to the front: most recently used */
+    artefact->next = artefacts->first;
+    artefacts->first = artefact;
+    return artefact;
+  }
+  return NULL;
+}
+
+static kf_status make(const kf_artefact_request *request, const kf_hash *key, kf_artefact **ret_artefact,
+                      kf_err *err) {
+  kf_artefact *artefact = kf_calloc(1, sizeof *artefact);
+  if (!artefact) return kf_nomem(err);
+  artefact->key = *key;
+  artefact->task = request->task;
+  artefact->device = request->device;
+  artefact->source = kf_strndup(request->source, request->source_len);
+  artefact->source_len = request->source_len;
+  kf_hash hash;
+  kf_hash_bytes(request->source, request->source_len, &hash);
+  kf_hash_hex(&hash, artefact->source_sha256);
+  kf_status status = artefact->source ? plan_artefact(artefact, request, err) : kf_nomem(err);
+  if (status != KF_OK) {
+    artefact_free(artefact);
+    return status;
+  }
+  *ret_artefact = artefact;
+  return KF_OK;
+}
+
+kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request,
+                          kf_artefact **ret_artefact, kf_err *err) {
+  kf_hash key;
+  key_of(request, &key);
+  kf_artefact *artefact = find(artefacts, &key);
+  if (!artefact) {
+    KF_TRY(make(request, &key, &artefact, err));
+    artefact->next = artefacts->first;
+    artefacts->first = artefact;
+  }
+  artefact->users++;
+  *ret_artefact = artefact;
+  return KF_OK;
+}
+
+void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact) {
+  if (!artefact) return;
+  artefact->users--;
+  evict(artefacts);
+}
+
+static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_err *err) {
+  const kf_calls *plans[3 * KF_CASES_MAX];
+  int nplans = 0;
+  for (int i = 0; i < artefact->task->ncheck; i++)
+    plans[nplans++] = artefact->check[i];
+  for (int i = 0; i < artefact->task->nmeasure; i++)
+    plans[nplans++] = artefact->measure[i];
+  for (int i = 0; i < artefact->nextra; i++)
+    plans[nplans++] = artefact->extra[i];
+  KF_CLEANUP(kf_buf_done) kf_buf options;
+  kf_buf_init(&options, OPTIONS_MAX);
+  KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
+  KF_TRY(kf_work_dir(artefacts->work, "build", artefact->work_dir, err));
+  kf_build_request request = {.device_id = artefact->device->id,
+                              .source = artefact->source,
+                              .source_len = artefact->source_len,
+                              .options = kf_buf_text(&options),
+                              .source_name = "kernel",
+                              .plans = plans,
+                              .nplans = nplans,
+                              .work_dir = artefact->work_dir,
+                              .timeout_ms = artefacts->settings->build_timeout_ms,
+                              .memory_bytes = artefacts->settings->sandbox_memory_mib << 20};
+  KF_TRY(kf_build_start(&request, &artefact->build, err));
+  artefact->state = KF_ARTEFACT_BUILDING;
+  artefacts->building++;
+  return KF_OK;
+}
+
+static void break_artefact(kf_artefact *artefact, const kf_err *err) {
+  artefact->state = KF_ARTEFACT_BROKEN;
+  artefact->error = *err;
+}
+
+/* A compiler over its limit is build_timeout; a failure while warming is the candidate's own at its first
+ * launch. */
+static kf_verdict_kind outcome_kind(const kf_build_outcome *outcome) {
+  static const kf_verdict_kind kinds[] = {
+      [KF_RUN_OK] = KF_VERDICT_CORRECT,
+      [KF_RUN_BUILD_FAILED] = KF_VERDICT_BUILD_FAILED,
+      [KF_RUN_UNSUPPORTED] = KF_VERDICT_UNSUPPORTED,
+      [KF_RUN_REFUSED] = KF_VERDICT_REFUSED,
+      [KF_RUN_LAUNCH_FAILED] = KF_VERDICT_LAUNCH_FAILED,
+      [KF_RUN_OUT_OF_MEMORY] = KF_VERDICT_OUT_OF_MEMORY,
+      [KF_RUN_CRASHED] = KF_VERDICT_BUILD_FAILED,
+      [KF_RUN_WRONG_MEMORY] = KF_VERDICT_WRONG_MEMORY,
+      [KF_RUN_TIMED_OUT] = KF_VERDICT_BUILD_TIMEOUT,
+  };
+  if (outcome->in_launch && outcome->result.code == KF_RUN_CRASHED) return KF_VERDICT_CRASHED;
+  if (outcome->in_launch && outcome->result.code == KF_RUN_TIMED_OUT) return KF_VERDICT_TIMED_OUT;
+  return kinds[outcome->result.code];
+}
+
+static void judge_outcome(kf_artefact *artefact) {
+  const kf_build_outcome *outcome = &artefact->outcome;
+  kf_diagnosis *diagnosis = &artefact->diagnosis;
+  artefact->state = KF_ARTEFACT_READY;
+  if (outcome->result.code == KF_RUN_OK) return;
+  artefact->failed = true;
+  artefact->kind = outcome_kind(outcome);
+  const char *what = outcome->in_launch                            ? "first_launch"
+                     : outcome->result.code == KF_RUN_BUILD_FAILED ? "compile"
+                                                                   : "build";
+  snprintf(diagnosis->kind, sizeof diagnosis->kind, "%s", what);
+  snprintf(diagnosis->text, sizeof diagnosis->text, "%s", outcome->result.text);
+  /* The compiler's first complaint is the best evidence there is. */
+  const char *first = outcome->log ? strstr(outcome->log, "error:") : NULL;
+  if (!first) return;
+  while (first > outcome->log && first[-1] != '\n')
+    first--;
+  snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%.*s", (int)strcspn(first, "\n"), first);
+}
+
+static void step_build(kf_artefacts *artefacts, kf_artefact *artefact) {
+  kf_err err = {0};
+  bool done = false;
+  kf_status status = kf_build_step(artefact->build, &done, &err);
+  if (status == KF_OK && !done) return;
+  if (status == KF_OK) status = kf_build_outcome_take(artefact->build, &artefact->outcome, &err);
+  kf_build_free(artefact->build);
+  artefact->build = NULL;
+  artefacts->building--;
+  if (status != KF_OK)
+    break_artefact(artefact, &err);
+  else
+    judge_outcome(artefact);
+  kf_fs_remove_tree(artefact->work_dir, NULL);
+  artefact->work_dir[0] = '\0';
+}
+
+static int jobs_max(const kf_artefacts *artefacts) {
+  if (artefacts->settings->build_jobs > 0) return (int)artefacts->settings->build_jobs;
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 0 ? (int)cores : 1;
+}
+
+/* The oldest queued one: requests are served in the order they came. */
+static kf_artefact *oldest_queued(kf_artefacts *artefacts) {
+  kf_artefact *oldest = NULL;
+  for (kf_artefact *a = artefacts->first; a; a = a->next)
+    if (a->state == KF_ARTEFACT_QUEUED && a->users > 0) oldest = a;
+  return oldest;
+}
+
+void kf_artefacts_pump(kf_artefacts *artefacts) {
+  if (artefacts->paused) return;
+  for (kf_artefact *a = artefacts->first; a; a = a->next)
+    if (a->state == KF_ARTEFACT_BUILDING) step_build(artefacts, a);
+  while (artefacts->building < jobs_max(artefacts)) {
+    kf_artefact *next = oldest_queued(artefacts);
+    kf_err err = {0};
+    if (!next) break;
+    if (start_build(artefacts, next, &err) != KF_OK) break_artefact(next, &err);
+  }
+}
+
+int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max) {
+  int count = 0;
+  for (const kf_artefact *a = artefacts->first; a && count < max; a = a->next)
+    if (a->state == KF_ARTEFACT_BUILDING)
+      fds[count++] = (struct pollfd){.fd = kf_build_fd(a->build), .events = POLLIN};
+  return count;
+}
+
+void kf_artefacts_pause(kf_artefacts *artefacts) {
+  artefacts->paused = true;
+  for (kf_artefact *a = artefacts->first; a; a = a->next)
+    if (a->state == KF_ARTEFACT_BUILDING) kf_build_pause(a->build, NULL);
+}
+
+void kf_artefacts_resume(kf_artefacts *artefacts) {
+  artefacts->paused = false;
+  for (kf_artefact *a = artefacts->first; a; a = a->next)
+    if (a->state == KF_ARTEFACT_BUILDING) kf_build_resume(a->build, NULL);
+}
+
+/* Distinct kernels the plan launches; borrowed from the calls. */
+static int launched_entries(const kf_calls *calls, const char **ret_entries) {
+  int count = 0;
+  for (int s = 0; s < calls->nsteps; s++) {
+    if (calls->steps[s].kind != KF_STEP_LAUNCH) continue;
+    bool known = false;
+    for (int i = 0; i < count; i++)
+      known = known || strcmp(ret_entries[i], calls->steps[s].entry) == 0;
+    if (!known) ret_entries[count++] = calls->steps[s].entry;
+  }
+  return count;
+}
+
+static kf_status extract(kf_artefacts *artefacts, kf_artefact *artefact, kf_err *err) {
+  const kf_calls *calls = artefact->task->nmeasure ? artefact->measure[0] : artefact->check[0];
+  const char *entries[KF_STEPS_MAX];
+  char work_dir[KF_PATH_MAX];
+  if (!calls) return KF_OK;
+  KF_CLEANUP(kf_buf_done) kf_buf options;
+  kf_buf_init(&options, OPTIONS_MAX);
+  KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
+  KF_TRY(kf_work_dir(artefacts->work, "evidence", work_dir, err));
+  kf_evidence_request request = {.source = artefact->source,
+                                 .source_len = artefact->source_len,
+                                 .options = kf_buf_text(&options),
+                                 .entries = entries,
+                                 .nentries = launched_entries(calls, entries),
+                                 .calls = calls};
+  kf_status status = kf_evidence_extract(&request, work_dir, &artefact->evidence, err);
+  kf_fs_remove_tree(work_dir, NULL);
+  return status;
+}
+
+void kf_artefact_evidence(kf_artefacts *artefacts, kf_artefact *artefact) {
+  if (artefact->evidence_done) return;
+  artefact->evidence_done = true;
+  /* Without evidence the cell is unknown, which the verdict shows; a candidate is not worse for it. */
+  if (extract(artefacts, artefact, NULL) != KF_OK) memset(&artefact->evidence, 0, sizeof artefact->evidence);
+}
+
+void kf_artefacts_done(kf_artefacts *artefacts) {
+  while (artefacts->first) {
+    kf_artefact *next = artefacts->first->next;
+    artefact_free(artefacts->first);
+    artefacts->first = next;
+  }
+}

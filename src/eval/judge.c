@@ -1,0 +1,189 @@
+/* judge.c - the order of the stages; see judge.h. The stages themselves are in trial_check.c and
+ * trial_race.c. */
+#include "eval/judge.h"
+
+#include "base/clock.h"
+#include "eval/trial_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool kf_trial_decided(const kf_trial *trial) {
+  return trial->verdict->kind != KF_VERDICT_CORRECT;
+}
+
+void kf_trial_fail(kf_trial *trial, kf_verdict_kind kind, const kf_diagnosis *diagnosis, int stage) {
+  trial->verdict->kind = kind;
+  trial->verdict->stage = stage;
+  trial->verdict->diagnosis = *diagnosis;
+}
+
+void kf_trial_say(kf_trial *trial, const char *what) {
+  const kf_judgement *j = trial->judgement;
+  if (j->progress) j->progress(j->context, what);
+}
+
+/* Who was judged, where, by whom: the parts that do not depend on the outcome. */
+static void fill_header(const kf_judgement *j, kf_verdict *v) {
+  const kf_artefact *candidate = j->candidate;
+  kf_verdict_init(v);
+  v->kind = KF_VERDICT_CORRECT; /* until something else holds */
+  snprintf(v->oracle, sizeof v->oracle, "%s",
+           j->state->task->reference_kind == KF_REFERENCE_KERNEL ? "kernel" : "reference");
+  snprintf(v->tier, sizeof v->tier, "%s", j->device->limits.is_cpu ? "B" : "A");
+  snprintf(v->device, sizeof v->device, "%s", j->device->id);
+  snprintf(v->device_name, sizeof v->device_name, "%s", j->device->name);
+  snprintf(v->driver, sizeof v->driver, "%s", j->device->driver);
+  snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
+  snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
+  snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
+  v->build_ms = candidate->outcome.wall_ms;
+  if (candidate->outcome.artefact) {
+    kf_hash hash;
+    kf_hash_bytes(candidate->outcome.artefact, candidate->outcome.artefact_len, &hash);
+    kf_hash_hex(&hash, v->artefact_sha256);
+  }
+  if (j->against) {
+    snprintf(v->race.against, sizeof v->race.against, "%s", j->against->source_sha256);
+    snprintf(v->race.against_binding, sizeof v->race.against_binding, "%s", j->against->binding_text);
+  }
+}
+
+/* Where in the archive it belongs; the first candidate of a task also settles what "as the reference" means.
+ */
+static void find_cell(kf_trial *trial) {
+  const kf_judgement *j = trial->judgement;
+  if (j->initial && !j->initial->failed && !j->state->base_known) {
+    kf_artefact_evidence(j->artefacts, j->initial);
+    j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches,
+                                        .sweeps = j->initial->evidence.sweeps};
+    j->state->base_known = true;
+  }
+  kf_artefact_evidence(j->artefacts, j->candidate);
+  trial->verdict->evidence = j->candidate->evidence;
+  trial->verdict->cell = kf_behavior_cell(&j->candidate->evidence, &j->state->base);
+}
+
+static kf_status stages_of_verified(kf_trial *trial, kf_err *err) {
+  kf_trial_say(trial, "racing");
+  KF_TRY(kf_trial_open_race(trial, err));
+  if (kf_trial_decided(trial)) return KF_OK;
+  trial->verdict->stage = 2;
+  KF_TRY(kf_trial_first_blocks(trial, err));
+  return kf_trial_decided(trial) ? KF_OK : kf_trial_race(trial, err);
+}
+
+/* Stages 1 and 2 with an opponent: three blocks may drop it before the dear verification begins. */
+static kf_status verify_and_race(kf_trial *trial, kf_err *err) {
+  kf_trial_say(trial, "racing");
+  KF_TRY(kf_trial_open_race(trial, err));
+  if (kf_trial_decided(trial)) return KF_OK;
+  KF_TRY(kf_trial_first_blocks(trial, err));
+  if (kf_trial_decided(trial)) return KF_OK;
+  trial->verdict->stage = 1;
+  if (trial->judgement->stage < 2) return KF_OK;
+  kf_trial_say(trial, "verifying");
+  int64_t begun = kf_now_ms();
+  KF_TRY(kf_trial_full(trial, err));
+  trial->verdict->verify_ms += kf_now_ms() - begun;
+  if (kf_trial_decided(trial)) return KF_OK;
+  trial->verdict->stage = 2;
+  kf_trial_say(trial, "racing");
+  return kf_trial_race(trial, err);
+}
+
+static kf_status verify_and_time(kf_trial *trial, kf_err *err) {
+  if (trial->judgement->stage < 2) return KF_OK;
+  kf_trial_say(trial, "verifying");
+  int64_t begun = kf_now_ms();
+  KF_TRY(kf_trial_full(trial, err));
+  trial->verdict->verify_ms += kf_now_ms() - begun;
+  if (kf_trial_decided(trial)) return KF_OK;
+  trial->verdict->stage = 2;
+  kf_trial_say(trial, "timing");
+  KF_TRY(kf_trial_open_race(trial, err));
+  return kf_trial_decided(trial) ? KF_OK : kf_trial_alone(trial, err);
+}
+
+static kf_status confirm(kf_trial *trial, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  if (j->stage < 3 || kf_trial_decided(trial) || !j->against) return KF_OK;
+  kf_trial_say(trial, "checking hidden cases");
+  KF_TRY(kf_trial_hidden(trial, err));
+  if (kf_trial_decided(trial)) return KF_OK;
+  trial->verdict->stage = 3;
+  return kf_trial_confirm(trial, err);
+}
+
+static kf_status run_stages(kf_trial *trial, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  if (!j->verified) {
+    kf_trial_say(trial, "checking");
+    int64_t begun = kf_now_ms();
+    KF_TRY(kf_trial_start_checker(trial, j->candidate, err));
+    if (!kf_trial_decided(trial)) KF_TRY(kf_trial_quick(trial, err));
+    trial->verdict->verify_ms = kf_now_ms() - begun;
+    if (kf_trial_decided(trial)) return KF_OK;
+  }
+  find_cell(trial);
+  /* A confirmation measures in its own processes: the race before it would only be repeated. */
+  if (j->verified && j->stage < 3) KF_TRY(stages_of_verified(trial, err));
+  if (!j->verified && j->against && j->stage >= 1) KF_TRY(verify_and_race(trial, err));
+  if (!j->verified && !j->against) KF_TRY(verify_and_time(trial, err));
+  return confirm(trial, err);
+}
+
+static void advise(kf_verdict *v) {
+  static const struct {
+    kf_verdict_kind kind;
+    const char *why;
+  } advice[] = {
+      {KF_VERDICT_NO_CODE, "the answer held no kernel: return one fenced code block with the whole file"},
+      {KF_VERDICT_REFUSED, "the source or its launch plan breaks a rule: mend the line named"},
+      {KF_VERDICT_UNSUPPORTED, "the device lacks what the kernel uses: write it without"},
+      {KF_VERDICT_BUILD_FAILED, "mend the first compiler error"},
+      {KF_VERDICT_BUILD_TIMEOUT, "the compiler did not finish: unroll less, use smaller tiles"},
+      {KF_VERDICT_LAUNCH_FAILED,
+       "the device refused the launch: check local size and local memory against its limits"},
+      {KF_VERDICT_CRASHED, "the kernel was killed by a signal: check indices at the tails first"},
+      {KF_VERDICT_TIMED_OUT, "a call did not end in time: look for a loop whose bound can be missed"},
+      {KF_VERDICT_OUT_OF_MEMORY, "smaller temporaries or fewer of them"},
+      {KF_VERDICT_WRONG_OUTPUT, "compare the first counter-example by hand"},
+      {KF_VERDICT_WRONG_MEMORY, "guard the access named in the diagnosis"},
+      {KF_VERDICT_NONDETERMINISTIC, "look for a missing barrier, or two work-items that write one element"},
+      {KF_VERDICT_IMPRECISE, "accumulate in the declared type, without reordering beyond it"},
+      {KF_VERDICT_SLOW, "far slower than its rivals: start from another structure"},
+      {KF_VERDICT_IMPLAUSIBLE, "faster than memory allows: find what was skipped"},
+      {KF_VERDICT_UNSTABLE, "measure again on a quieter machine"},
+  };
+  for (size_t i = 0; i < KF_COUNTOF(advice); i++)
+    if (advice[i].kind == v->kind) snprintf(v->next_why, sizeof v->next_why, "%s", advice[i].why);
+  if (v->kind != KF_VERDICT_CORRECT) snprintf(v->next_command, sizeof v->next_command, "kf eval TASK FILE");
+}
+
+kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err) {
+  int64_t begun = kf_now_ms();
+  fill_header(judgement, ret_verdict);
+  kf_trial trial = {.judgement = judgement,
+                    .verdict = ret_verdict,
+                    .means = {.settings = judgement->settings,
+                              .device = judgement->device,
+                              .work = judgement->work,
+                              .initial = judgement->initial}};
+  kf_random_bytes(&trial.seed, sizeof trial.seed);
+  kf_status status = KF_OK;
+  if (judgement->candidate->failed) {
+    kf_trial_fail(&trial, judgement->candidate->kind, &judgement->candidate->diagnosis, 0);
+  } else if (judgement->against && judgement->against->failed) {
+    status = kf_fail(err, KF_EREFUSED, "the opponent cannot run: %s", judgement->against->diagnosis.text);
+  } else {
+    status = run_stages(&trial, err);
+  }
+  kf_trial_stop_checker(&trial);
+  kf_trial_close_race(&trial);
+  kf_trial_free_checks(&trial);
+  ret_verdict->total_ms = kf_now_ms() - begun + ret_verdict->build_ms;
+  ret_verdict->measure_ms = ret_verdict->total_ms - ret_verdict->build_ms - ret_verdict->verify_ms;
+  advise(ret_verdict);
+  return status;
+}

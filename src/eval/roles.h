@@ -1,0 +1,9 @@
+/* roles.h - the child roles of kf-eval; each is this executable with `--role NAME` (CONTRACTS 4). */
+#ifndef KF_EVAL_ROLES_H
+#define KF_EVAL_ROLES_H
+
+#include "sandbox/role.h"
+
+extern const kf_role_entry kf_eval_roles[]; /* ends with a NULL name */
+
+#endif

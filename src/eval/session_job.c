@@ -1,0 +1,356 @@
+/* session_job.c - from a request to its result; see session.h. */
+#include "eval/session.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LOCK_WAIT_MS = 600000 };
+
+/* ---- blobs ---- */
+
+/* The blob a hex hash names; NULL when it is not here: its hash is then added to `missing`. */
+static kf_status find_blob(kf_session *session, const char *hex, json_t *missing, const kf_blob **ret_blob,
+                           kf_err *err) {
+  kf_hash hash;
+  KF_TRY(kf_hash_parse(hex, &hash, err));
+  *ret_blob = kf_blobs_find(&session->blobs, &hash);
+  if (!*ret_blob && json_array_append_new(missing, json_string(hex)) != 0) return kf_nomem(err);
+  return KF_OK;
+}
+
+static kf_status ask_for(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
+  KF_CLEANUP(kf_json_freep) json_t *need = NULL;
+  if (job->asked) return KF_OK;
+  job->asked = true;
+  KF_TRY(
+      kf_json_pack(&need, err, "{s:s,s:I,s:O}", "op", "need", "id", (json_int_t)job->id, "sha256", missing));
+  return kf_session_send(session, need, err);
+}
+
+/* ---- tasks ---- */
+
+static bool find_for_task(void *context, const kf_hash *hash, const char **ret_bytes, size_t *ret_len) {
+  const kf_session *session = context;
+  const kf_blob *blob = kf_blobs_find(&session->blobs, hash);
+  if (!blob) return false;
+  *ret_bytes = blob->bytes;
+  *ret_len = blob->len;
+  return true;
+}
+
+/* Every file the task's JSON names must be here before it is parsed. */
+static kf_status task_files(kf_session *session, const json_t *json, json_t *missing, kf_err *err) {
+  json_t *files = NULL, *hash = NULL;
+  const char *path = NULL;
+  KF_TRY(kf_json_obj(json, "files", &files, err));
+  json_object_foreach(files, path, hash) {
+    const kf_blob *blob = NULL;
+    if (!json_is_string(hash))
+      return kf_fail(err, KF_EPROTO, "wire: the hash of task file %.80s is no string", path);
+    KF_TRY(find_blob(session, json_string_value(hash), missing, &blob, err));
+  }
+  return KF_OK;
+}
+
+static kf_status new_task_state(kf_session *session, const kf_blob *blob, json_t *missing,
+                                kf_task_state **ret_state, kf_err *err) {
+  KF_CLEANUP(kf_json_freep) json_t *json = NULL;
+  KF_TRY(kf_json_parse(blob->bytes, blob->len, KF_WIRE_BLOB_MAX, "task", &json, err));
+  KF_TRY(task_files(session, json, missing, err));
+  if (json_array_size(missing)) return KF_OK;
+  kf_task_state *state = kf_calloc(1, sizeof *state);
+  if (!state) return kf_nomem(err);
+  kf_status status = kf_task_from_json(json, find_for_task, session, &state->task, err);
+  if (status != KF_OK) {
+    kf_free(state);
+    return status;
+  }
+  state->blob = blob->hash;
+  kf_random_bytes(&state->secret, sizeof state->secret);
+  state->next = session->tasks;
+  session->tasks = state;
+  *ret_state = state;
+  return KF_OK;
+}
+
+static kf_status find_task(kf_session *session, const char *hex, json_t *missing, kf_task_state **ret_state,
+                           kf_err *err) {
+  const kf_blob *blob = NULL;
+  KF_TRY(find_blob(session, hex, missing, &blob, err));
+  if (!blob) return KF_OK;
+  for (kf_task_state *state = session->tasks; state; state = state->next)
+    if (kf_hash_equal(&state->blob, &blob->hash)) {
+      *ret_state = state;
+      return KF_OK;
+    }
+  return new_task_state(session, blob, missing, ret_state, err);
+}
+
+/* ---- preparing ---- */
+
+static kf_status find_device(kf_session *session, const char *id, const kf_device_info **ret_device,
+                             kf_err *err) {
+  for (int i = 0; i < session->ndevices; i++)
+    if (strcmp(session->devices[i].id, id) == 0) {
+      *ret_device = &session->devices[i];
+      return KF_OK;
+    }
+  kf_status status = kf_fail(err, KF_ENODEV, "there is no device \"%.40s\" on this machine: %s", id,
+                             session->ndevices ? "see `kf doctor`" : kf_buf_text(&session->device_note));
+  return session->ndevices ? kf_err_hint(err, status, "the first one is %s", session->devices[0].id) : status;
+}
+
+static kf_language language_of(const kf_device_info *device) {
+  kf_language language = KF_LANG_OPENCL;
+  kf_language_parse(device->api, &language);
+  return language;
+}
+
+/* {"source":hash,"binding":text} -> artefact; NULL while the source is missing. */
+static kf_status get_artefact(kf_session *session, kf_job *job, const json_t *side, json_t *missing,
+                              kf_artefact **ret_artefact, kf_err *err) {
+  const char *hex = NULL;
+  const kf_blob *blob = NULL;
+  KF_TRY(kf_json_str(side, "source", &hex, err));
+  KF_TRY(find_blob(session, hex, missing, &blob, err));
+  if (!blob) return KF_OK;
+  kf_artefact_request request = {.task = job->state->task,
+                                 .device = job->device,
+                                 .source = blob->bytes,
+                                 .source_len = blob->len,
+                                 .binding = kf_json_str_or(side, "binding", ""),
+                                 .salt = ""};
+  return kf_artefact_get(&session->artefacts, &request, ret_artefact, err);
+}
+
+static kf_status get_initial(kf_session *session, kf_job *job, kf_err *err) {
+  const kf_task_file *kernel = job->state->task->kernel[language_of(job->device)];
+  if (!kernel || kernel->len == 0) return KF_OK;
+  kf_artefact_request request = {.task = job->state->task,
+                                 .device = job->device,
+                                 .source = kernel->bytes,
+                                 .source_len = kernel->len,
+                                 .binding = "",
+                                 .salt = ""};
+  return kf_artefact_get(&session->artefacts, &request, &job->initial, err);
+}
+
+/* The confirmation's own build knows the hidden shapes, so that its runner needs no compiler for them. */
+static kf_status get_confirm(kf_session *session, kf_job *job, kf_err *err) {
+  if (kf_json_int_or(job->request, "stage", 2) < 3) return KF_OK;
+  uint64_t secret;
+  kf_random_bytes(&secret, sizeof secret);
+  job->nhidden = kf_task_hidden_shapes(job->state->task, secret, job->hidden);
+  char salt[32];
+  snprintf(salt, sizeof salt, "confirm-%016llx", (unsigned long long)secret);
+  kf_artefact_request request = {.task = job->state->task,
+                                 .device = job->device,
+                                 .source = job->candidate->source,
+                                 .source_len = job->candidate->source_len,
+                                 .binding = job->candidate->binding_text,
+                                 .salt = salt,
+                                 .extra = job->hidden,
+                                 .nextra = job->nhidden};
+  return kf_artefact_get(&session->artefacts, &request, &job->confirm, err);
+}
+
+static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
+  const char *task = NULL, *device = NULL;
+  json_t *candidate = NULL, *against = json_object_get(job->request, "against");
+  KF_TRY(kf_json_str(job->request, "task", &task, err));
+  KF_TRY(kf_json_str(job->request, "device", &device, err));
+  KF_TRY(kf_json_obj(job->request, "candidate", &candidate, err));
+  KF_TRY(find_device(session, device, &job->device, err));
+  KF_TRY(find_task(session, task, missing, &job->state, err));
+  if (!job->state) return KF_OK;
+  if (!kf_task_has_language(job->state->task, language_of(job->device)))
+    return kf_fail(err, KF_EREFUSED, "the task \"%s\" has no %s kernels, which is what device %s runs",
+                   job->state->task->name, job->device->api, job->device->id);
+  if (!job->candidate) KF_TRY(get_artefact(session, job, candidate, missing, &job->candidate, err));
+  if (!job->against && json_is_object(against))
+    KF_TRY(get_artefact(session, job, against, missing, &job->against, err));
+  if (!job->initial) KF_TRY(get_initial(session, job, err));
+  if (!job->confirm && job->candidate && !job->candidate->failed) KF_TRY(get_confirm(session, job, err));
+  return KF_OK;
+}
+
+static kf_status start_inspection(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
+  const char *device = NULL, *hex = NULL;
+  const kf_blob *blob = NULL;
+  KF_TRY(kf_json_str(job->request, "device", &device, err));
+  KF_TRY(kf_json_str(job->request, "source", &hex, err));
+  KF_TRY(find_device(session, device, &job->device, err));
+  KF_TRY(find_blob(session, hex, missing, &blob, err));
+  if (!blob) return KF_OK;
+  KF_TRY(kf_work_dir(&session->work, "inspect", job->work_dir, err));
+  kf_build_request request = {.device_id = job->device->id,
+                              .source = blob->bytes,
+                              .source_len = blob->len,
+                              .options = "",
+                              .source_name = "kernel",
+                              .work_dir = job->work_dir,
+                              .timeout_ms = session->settings.build_timeout_ms,
+                              .memory_bytes = session->settings.sandbox_memory_mib << 20,
+                              .want_entries = true};
+  return kf_build_start(&request, &job->build, err);
+}
+
+/* Ready, or still being built; an infrastructure failure of the build is the job's. */
+static kf_status is_built(const kf_artefact *artefact, bool *ready, kf_err *err) {
+  if (!artefact) return KF_OK;
+  if (artefact->state == KF_ARTEFACT_BROKEN) {
+    if (err) *err = artefact->error;
+    return artefact->error.code;
+  }
+  *ready = *ready && artefact->state == KF_ARTEFACT_READY;
+  return KF_OK;
+}
+
+kf_status kf_job_prepare(kf_session *session, kf_job *job, bool *ret_ready, kf_err *err) {
+  KF_CLEANUP(kf_json_freep) json_t *missing = json_array();
+  bool ready = true;
+  if (!missing) return kf_nomem(err);
+  if (job->kind == KF_JOB_INSPECT) {
+    if (!job->build) KF_TRY(start_inspection(session, job, missing, err));
+    if (job->build) KF_TRY(kf_build_step(job->build, &ready, err));
+  } else {
+    KF_TRY(prepare_judge(session, job, missing, err));
+    KF_TRY(is_built(job->candidate, &ready, err));
+    KF_TRY(is_built(job->against, &ready, err));
+    KF_TRY(is_built(job->initial, &ready, err));
+    KF_TRY(is_built(job->confirm, &ready, err));
+  }
+  if (json_array_size(missing)) {
+    *ret_ready = false;
+    return ask_for(session, job, missing, err);
+  }
+  *ret_ready = ready;
+  return KF_OK;
+}
+
+/* ---- running ---- */
+
+static kf_status parse_elites(const json_t *request, kf_judge_elite *ret_elites, int *ret_count,
+                              kf_err *err) {
+  const json_t *list = json_object_get(request, "elites"), *item = NULL;
+  size_t index = 0;
+  int count = 0;
+  json_array_foreach(list, index, item) {
+    const char *text = json_string_value(json_array_get(item, 0));
+    if (count == KF_ELITES_MAX || !text || !kf_cell_parse(text, &ret_elites[count].cell) ||
+        !json_is_integer(json_array_get(item, 1)))
+      return kf_fail(err, KF_EPROTO, "wire: \"elites\" must be pairs of a cell and nano units, at most %d",
+                     KF_ELITES_MAX);
+    ret_elites[count++].elite_nano = json_integer_value(json_array_get(item, 1));
+  }
+  *ret_count = count;
+  return KF_OK;
+}
+
+static void send_progress(void *context, const char *what) {
+  kf_session *session = context;
+  json_t *message = NULL;
+  if (!session->running) return;
+  if (kf_json_pack(&message, NULL, "{s:s,s:I,s:s}", "op", "progress", "id", (json_int_t)session->running->id,
+                   "what", what) == KF_OK)
+    kf_session_send(session, message, NULL); /* progress that cannot be sent shows at the result */
+  json_decref(message);
+}
+
+static void serve_meanwhile(void *context) {
+  kf_session *session = context;
+  kf_err err = {0};
+  if (kf_session_poll(session, 0, &err) != KF_OK) session->closed = true;
+}
+
+static bool job_canceled(void *context) {
+  const kf_session *session = context;
+  const kf_job *job = session->running;
+  return session->closed || job->canceled || (job->deadline_ns && kf_now_ns() > job->deadline_ns);
+}
+
+static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf_err *err) {
+  kf_judge_elite elites[KF_ELITES_MAX];
+  kf_judgement judgement = {.settings = &session->settings,
+                            .device = job->device,
+                            .artefacts = &session->artefacts,
+                            .work = &session->work,
+                            .state = job->state,
+                            .candidate = job->candidate,
+                            .against = job->against,
+                            .initial = job->initial,
+                            .confirm = job->confirm,
+                            .hidden = job->hidden,
+                            .nhidden = job->nhidden,
+                            .stage = (int)kf_json_int_or(job->request, "stage", 2),
+                            .verified = kf_json_bool_or(job->request, "verified", false),
+                            .blocks_min = (int)kf_json_int_or(job->request, "blocks_min", 0),
+                            .blocks_max = (int)kf_json_int_or(job->request, "blocks_max", 0),
+                            .elites = elites,
+                            .progress = send_progress,
+                            .serve = serve_meanwhile,
+                            .canceled = job_canceled,
+                            .context = session};
+  KF_TRY(parse_elites(job->request, elites, &judgement.nelites, err));
+  kf_device_lock *lock = NULL;
+  KF_TRY(kf_device_lock_take(job->device->physical, LOCK_WAIT_MS, &lock, err));
+  kf_status status = kf_judge(&judgement, verdict, err);
+  kf_device_lock_free(lock);
+  return status;
+}
+
+static kf_status run_judge(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
+  json_t *json = NULL;
+  kf_verdict *verdict = kf_calloc(1, sizeof *verdict); /* large: not for the stack */
+  if (!verdict) return kf_nomem(err);
+  kf_status status = judge(session, job, verdict, err);
+  if (status == KF_OK) status = kf_verdict_to_json(verdict, &json, err);
+  kf_free(verdict);
+  KF_TRY(status);
+  return kf_json_pack(ret_result, err, "{s:s,s:I,s:o}", "op", "result", "id", (json_int_t)job->id, "verdict",
+                      json);
+}
+
+static json_t *entry_json(const kf_entry_info *entry) {
+  json_t *args = json_array();
+  for (int a = 0; args && a < entry->nargs; a++)
+    json_array_append_new(args, json_pack("{s:s,s:s,s:b,s:b,s:b,s:b}", "name", entry->args[a].name, "type",
+                                          entry->args[a].type_name, "global", entry->args[a].is_global,
+                                          "constant", entry->args[a].is_constant, "local",
+                                          entry->args[a].is_local, "const", entry->args[a].is_const));
+  return json_pack("{s:s,s:o}", "entry", entry->entry, "args", args);
+}
+
+static kf_status run_inspect(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
+  (void)session;
+  kf_build_outcome outcome = {0};
+  KF_TRY(kf_build_outcome_take(job->build, &outcome, err));
+  json_t *kernels = json_array();
+  for (int i = 0; kernels && i < outcome.nentries; i++)
+    json_array_append_new(kernels, entry_json(&outcome.entries[i]));
+  kf_status status =
+      kf_json_pack(ret_result, err, "{s:s,s:I,s:b,s:o,s:s,s:s}", "op", "result", "id", (json_int_t)job->id,
+                   "compiles", outcome.result.code == KF_RUN_OK, "kernels", kernels, "text",
+                   outcome.result.text, "log", outcome.log ? outcome.log : "");
+  kf_build_outcome_done(&outcome);
+  return status;
+}
+
+kf_status kf_job_run(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
+  return job->kind == KF_JOB_INSPECT ? run_inspect(session, job, ret_result, err)
+                                     : run_judge(session, job, ret_result, err);
+}
+
+void kf_job_free(kf_session *session, kf_job *job) {
+  kf_artefact_release(&session->artefacts, job->candidate);
+  kf_artefact_release(&session->artefacts, job->against);
+  kf_artefact_release(&session->artefacts, job->initial);
+  kf_artefact_release(&session->artefacts, job->confirm);
+  kf_build_free(job->build);
+  if (job->work_dir[0]) kf_fs_remove_tree(job->work_dir, NULL);
+  json_decref(job->request);
+  kf_free(job);
+}

@@ -1,0 +1,178 @@
+/* taskstate.c - oracle, expected data and hidden shapes of a task; see taskstate.h. */
+#include "eval/taskstate.h"
+
+#include "base/alloc.h"
+#include "base/philox.h"
+
+#include <string.h>
+
+enum { PURPOSE_HIDDEN = 0x6869 };
+
+void kf_task_state_free(kf_task_state *state) {
+  if (!state) return;
+  while (state->expected) {
+    kf_expected_entry *next = state->expected->next;
+    kf_expected_free(state->expected->expected);
+    kf_free(state->expected);
+    state->expected = next;
+  }
+  kf_oracle_free(state->oracle);
+  kf_task_free(state->task);
+  kf_free(state);
+}
+
+static kf_status copy_outputs(const kf_rig *rig, void *ret_outputs[KF_ARGS_MAX], kf_err *err) {
+  for (int b = 0; b < rig->calls->nbuffers; b++) {
+    const kf_buffer_spec *buffer = &rig->calls->buffers[b];
+    if (buffer->is_temp || rig->slot[b] < 0) continue;
+    void *copy = kf_alloc((size_t)(buffer->bytes ? buffer->bytes : 1));
+    if (!copy) return kf_nomem(err);
+    memcpy(copy, kf_rig_data(rig, b), (size_t)buffer->bytes);
+    ret_outputs[buffer->arg] = copy;
+  }
+  return KF_OK;
+}
+
+static kf_status call_once(kf_runner *runner, kf_rig *rig, kf_run_result *run, kf_err *err) {
+  kf_run_times times;
+  KF_TRY(kf_rig_attach(rig, runner, run, err));
+  if (run->code != KF_RUN_OK) return KF_OK;
+  kf_rig_reset(rig, 0);
+  KF_TRY(kf_runner_run(runner, 1, 0, &times, run, err));
+  return run->code == KF_RUN_OK ? kf_runner_stop(runner, err) : KF_OK;
+}
+
+/* The initial kernel in a runner of its own on the present inputs; for kf_expected_source. */
+static kf_status run_initial(void *context, kf_inputs *inputs, void *ret_outputs[KF_ARGS_MAX], kf_err *err) {
+  const kf_task_means *means = context;
+  const kf_artefact *initial = means->initial;
+  if (!initial || initial->failed || initial->state != KF_ARTEFACT_READY)
+    return kf_fail(err, KF_ENOTFOUND, "the task has no initial kernel that builds");
+  kf_calls *calls = NULL;
+  kf_rig *rig = NULL;
+  kf_runner *runner = NULL;
+  kf_run_result run = {0};
+  char work_dir[KF_PATH_MAX] = "";
+  kf_status status = kf_plan_resolve(initial->plan, inputs->task, &initial->binding, inputs->symbols,
+                                     &means->device->limits, &calls, err);
+  if (status == KF_EREFUSED)
+    return kf_fail(err, KF_ENOTFOUND, "the initial kernel's plan refuses %s", inputs->case_text);
+  if (status != KF_OK) return status;
+  KF_GO(kf_rig_new(inputs, calls, means->device->base_align, &rig, err));
+  KF_GO(kf_work_dir(means->work, "initial", work_dir, err));
+  kf_runner_options options = {.device_id = means->device->id,
+                               .work_dir = work_dir,
+                               .memory_bytes = means->settings->sandbox_memory_mib << 20,
+                               .call_timeout_ms = means->settings->verify_call_timeout_ms};
+  KF_GO(kf_runner_start(&options, &runner, err));
+  KF_GO(kf_runner_load(runner, initial->outcome.artefact, initial->outcome.artefact_len, NULL, &run, err));
+  if (run.code == KF_RUN_OK) KF_GO(call_once(runner, rig, &run, err));
+  status = run.code == KF_RUN_OK ? copy_outputs(rig, ret_outputs, err)
+                                 : kf_fail(err, KF_ENOTFOUND, "the initial kernel fails: %s", run.text);
+out:
+  kf_runner_free(runner);
+  kf_rig_free(rig);
+  kf_calls_free(calls);
+  if (work_dir[0]) kf_fs_remove_tree(work_dir, NULL);
+  return status;
+}
+
+static kf_status need_oracle(kf_task_state *state, const kf_task_means *means, kf_err *err) {
+  if (state->oracle || state->task->reference_kind == KF_REFERENCE_KERNEL) return KF_OK;
+  if (state->task->reference_kind == KF_REFERENCE_TORCH)
+    return kf_fail(err, KF_ENODEV,
+                   "references in PyTorch need the torch harness, which this kf-eval does not have");
+  char work_dir[KF_PATH_MAX];
+  KF_TRY(kf_work_dir(means->work, "oracle", work_dir, err));
+  return kf_oracle_new(state->task, work_dir, &state->oracle, err);
+}
+
+static kf_status make_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                               uint64_t seed, kf_family family, kf_expected **ret_expected, kf_err *err) {
+  KF_TRY(need_oracle(state, means, err));
+  kf_task_means context = *means;
+  kf_expected_source source = {.oracle = state->oracle,
+                               .run_initial = run_initial,
+                               .context = &context,
+                               .timeout_ms = means->settings->verify_reference_timeout_ms};
+  return kf_expected_make(&source, inputs, seed, family, ret_expected, err);
+}
+
+static uint64_t case_seed(const kf_task_state *state, const kf_inputs *inputs, kf_family family) {
+  kf_hasher hasher;
+  kf_hash hash;
+  uint64_t seed;
+  kf_hasher_init(&hasher);
+  kf_hasher_add(&hasher, &state->secret, sizeof state->secret);
+  kf_hasher_add(&hasher, inputs->symbols, sizeof(int64_t) * (size_t)state->task->nsymbols);
+  kf_hasher_add(&hasher, &family, sizeof family);
+  kf_hasher_final(&hasher, &hash);
+  memcpy(&seed, hash.bytes, sizeof seed);
+  return seed;
+}
+
+kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                           kf_family family, const kf_expected **ret_expected, kf_err *err) {
+  size_t bytes = sizeof(int64_t) * (size_t)state->task->nsymbols;
+  for (kf_expected_entry *e = state->expected; e; e = e->next) {
+    if (e->family != family || memcmp(e->symbols, inputs->symbols, bytes) != 0) continue;
+    *ret_expected = e->expected;
+    return kf_inputs_fill(inputs, e->expected->seed, family, err);
+  }
+  kf_expected_entry *entry = kf_calloc(1, sizeof *entry);
+  if (!entry) return kf_nomem(err);
+  memcpy(entry->symbols, inputs->symbols, bytes);
+  entry->family = family;
+  kf_status status =
+      make_expected(state, means, inputs, case_seed(state, inputs, family), family, &entry->expected, err);
+  if (status != KF_OK) {
+    kf_free(entry);
+    return status;
+  }
+  entry->next = state->expected;
+  state->expected = entry;
+  *ret_expected = entry->expected;
+  return KF_OK;
+}
+
+kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                                 kf_expected **ret_expected, kf_err *err) {
+  uint64_t seed;
+  kf_random_bytes(&seed, sizeof seed);
+  return make_expected(state, means, inputs, seed, KF_FAMILY_DECLARED, ret_expected, err);
+}
+
+static int64_t largest_in_checks(const kf_task *task, int symbol) {
+  int64_t largest = task->symbols[symbol].min;
+  for (int c = 0; c < task->ncheck; c++)
+    if (task->check[c].values[symbol] > largest) largest = task->check[c].values[symbol];
+  return largest;
+}
+
+/* One value of a free symbol: from its minimum to a quarter beyond the largest check case, so that the
+ * reference stays cheap. */
+static int64_t draw_symbol(const kf_task *task, int symbol, kf_rng *rng) {
+  const kf_symbol *s = &task->symbols[symbol];
+  int64_t top = largest_in_checks(task, symbol);
+  top += top / 4 + s->multiple_of;
+  if (top > s->max) top = s->max;
+  int64_t steps = (top - s->min) / s->multiple_of;
+  int64_t first = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
+  int64_t value = first + (int64_t)kf_rng_below(rng, (uint64_t)(steps > 0 ? steps + 1 : 1)) * s->multiple_of;
+  return value > s->max ? first : value;
+}
+
+int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]) {
+  bool free_symbol = false;
+  for (int s = 0; s < task->nsymbols; s++)
+    free_symbol = free_symbol || !task->symbols[s].fixed;
+  if (!free_symbol) return 0;
+  kf_rng rng;
+  kf_rng_init(&rng, secret, 0, PURPOSE_HIDDEN);
+  for (int c = 0; c < KF_HIDDEN_SHAPES; c++) {
+    memset(&ret_cases[c], 0, sizeof ret_cases[c]);
+    for (int s = 0; s < task->nsymbols; s++)
+      ret_cases[c].values[s] = task->symbols[s].fixed ? task->symbols[s].initial : draw_symbol(task, s, &rng);
+  }
+  return KF_HIDDEN_SHAPES;
+}

@@ -1,0 +1,50 @@
+/* taskstate.h - what a session knows about one task: the parsed task, its oracle, its initial kernel, and
+ * expected data. Seeds are secret: drawn at session start, never told to a child before its inputs are there.
+ */
+#ifndef KF_EVAL_TASKSTATE_H
+#define KF_EVAL_TASKSTATE_H
+
+#include "eval/artefact.h"
+#include "verify/expected.h"
+
+enum { KF_HIDDEN_SHAPES = 3 };
+
+/* Expected data is kept for every check and measure case; hidden cases are made anew each time. */
+typedef struct kf_expected_entry {
+  int64_t symbols[KF_SYMBOLS_MAX];
+  kf_family family;
+  kf_expected *expected;
+  struct kf_expected_entry *next;
+} kf_expected_entry;
+
+typedef struct kf_task_state {
+  kf_hash blob; /* of the canonical JSON text */
+  kf_task *task;
+  uint64_t secret; /* seeds come from it */
+  kf_oracle *oracle;
+  kf_expected_entry *expected;
+  bool base_known;
+  kf_behavior_base base; /* facts of the initial kernel, for the algorithm axis */
+  struct kf_task_state *next;
+} kf_task_state;
+
+/* What making expected data needs from the session. */
+typedef struct {
+  const kf_settings *settings;
+  const kf_device_info *device;
+  kf_work_root *work;
+  const kf_artefact *initial; /* the task's initial kernel, READY; NULL if the task has none */
+} kf_task_means;
+
+void kf_task_state_free(kf_task_state *state);
+/* The expected data of a case for its secret seed and a family; `inputs` then hold that seed's bytes.
+ * Borrowed from the state. */
+kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                           kf_family family, const kf_expected **ret_expected, kf_err *err);
+/* As above for a seed never used before; the caller frees. */
+kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                                 kf_expected **ret_expected, kf_err *err);
+/* Shapes from the symbols' domain that no case names: for confirmation. Symbols that are fixed stay. */
+int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]);
+
+#endif

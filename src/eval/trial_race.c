@@ -1,0 +1,249 @@
+/* trial_race.c - timing of a candidate against its opponent, stages 1 to 3; see trial_int.h and
+ * docs/internals/evaluation.md. */
+#include "eval/trial_int.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CONFIRM_PROCESSES = 3, CONFIRM_BLOCKS = 24, CLEAR_BLOCKS = 6, FIRST_BLOCKS = 3, ALONE_BLOCKS = 3 };
+
+static kf_status start_side(kf_trial *trial, int index, int side, const kf_artefact *artefact, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  kf_race_case *c = &trial->race[index];
+  kf_racer *racer = side == 0 ? &c->candidate : &c->opponent;
+  char *dir = trial->race_dirs[index][side];
+  KF_TRY(kf_work_dir(j->work, "race", dir, err));
+  kf_runner_options options = {.device_id = j->device->id,
+                               .work_dir = dir,
+                               .memory_bytes = j->settings->sandbox_memory_mib << 20,
+                               .call_timeout_ms = j->settings->verify_call_timeout_ms};
+  KF_TRY(kf_rig_new(c->inputs, artefact->measure[index], j->device->base_align, &racer->rig, err));
+  return kf_runner_start(&options, &racer->runner, err);
+}
+
+/* Loads and attaches; a failure of the candidate decides the verdict, one of the opponent is ours. */
+static kf_status load_side(kf_trial *trial, int index, int side, const kf_artefact *artefact, kf_err *err) {
+  kf_race_case *c = &trial->race[index];
+  kf_racer *racer = side == 0 ? &c->candidate : &c->opponent;
+  kf_run_result run;
+  KF_TRY(kf_runner_load(racer->runner, artefact->outcome.artefact, artefact->outcome.artefact_len, NULL, &run,
+                        err));
+  if (run.code == KF_RUN_OK) KF_TRY(kf_rig_attach(racer->rig, racer->runner, &run, err));
+  if (run.code == KF_RUN_OK) return kf_runner_stop(racer->runner, err);
+  if (side == 1) return kf_fail(err, KF_EIO, "the opponent does not run any more: %s", run.text);
+  kf_diagnosis diagnosis;
+  kf_verdict_kind kind = kf_check_run_verdict(&run, racer->rig->calls, c->inputs->case_text, &diagnosis);
+  kf_trial_fail(trial, kind, &diagnosis, 1);
+  return KF_OK;
+}
+
+kf_status kf_trial_open_race(kf_trial *trial, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  const kf_task *task = j->state->task;
+  if (task->nmeasure > KF_RACE_CASES_MAX)
+    return kf_fail(err, KF_EREFUSED, "a task may have at most %d measure cases, this one has %d",
+                   KF_RACE_CASES_MAX, task->nmeasure);
+  for (int i = 0; i < task->nmeasure; i++) {
+    kf_race_case *c = &trial->race[i];
+    trial->nrace = i + 1;
+    KF_TRY(kf_inputs_new(task, task->measure[i].values, j->device->base_align, &c->inputs, err));
+    KF_TRY(start_side(trial, i, 0, j->candidate, err));
+    if (j->against) KF_TRY(start_side(trial, i, 1, j->against, err));
+  }
+  for (int i = 0; i < task->nmeasure && !kf_trial_decided(trial); i++) {
+    kf_race_case *c = &trial->race[i];
+    KF_TRY(kf_task_expected(j->state, &trial->means, c->inputs, KF_FAMILY_DECLARED, &c->expected, err));
+    KF_TRY(load_side(trial, i, 0, j->candidate, err));
+    if (j->against && !kf_trial_decided(trial)) KF_TRY(load_side(trial, i, 1, j->against, err));
+  }
+  return KF_OK;
+}
+
+void kf_trial_close_race(kf_trial *trial) {
+  for (int i = 0; i < trial->nrace; i++) {
+    kf_race_case *c = &trial->race[i];
+    kf_runner_free(c->candidate.runner);
+    kf_runner_free(c->opponent.runner);
+    kf_rig_free(c->candidate.rig);
+    kf_rig_free(c->opponent.rig);
+    kf_inputs_free(c->inputs);
+    for (int side = 0; side < 2; side++)
+      if (trial->race_dirs[i][side][0]) kf_fs_remove_tree(trial->race_dirs[i][side], NULL);
+    memset(c, 0, sizeof *c);
+    trial->race_dirs[i][0][0] = trial->race_dirs[i][1][0] = '\0';
+  }
+  trial->nrace = 0;
+}
+
+static void pause_builds(void *context) {
+  const kf_judgement *j = context;
+  if (j->device->limits.is_cpu) kf_artefacts_pause(j->artefacts);
+}
+
+static void resume_builds(void *context) {
+  const kf_judgement *j = context;
+  if (j->device->limits.is_cpu) kf_artefacts_resume(j->artefacts);
+  if (j->serve) j->serve(j->context);
+}
+
+static bool is_canceled(void *context) {
+  const kf_judgement *j = context;
+  return j->canceled && j->canceled(j->context);
+}
+
+static kf_race_options race_options(const kf_trial *trial, uint64_t salt) {
+  const kf_judgement *j = trial->judgement;
+  int64_t limit = j->settings->measure_flush_max_mib << 20, twice = 2 * j->device->llc_bytes;
+  return (kf_race_options){.settings = j->settings,
+                           .flush_bytes = twice > 0 && twice < limit ? twice : limit,
+                           .seed = trial->seed + salt,
+                           .before_pair = pause_builds,
+                           .after_pair = resume_builds,
+                           .canceled = is_canceled,
+                           .context = (void *)(uintptr_t)j};
+}
+
+static kf_status book_report(kf_trial *trial, int stage, kf_err *err) {
+  const kf_race_report *report = &trial->report;
+  if (report->opponent_failed)
+    return kf_fail(err, KF_EIO, "the opponent failed while it was timed: %s", report->diagnosis.text);
+  if (report->failed) kf_trial_fail(trial, report->kind, &report->diagnosis, stage);
+  return KF_OK;
+}
+
+/* The ratio below which stage 1 drops: measured against the elite of the candidate's own cell, never the best
+ * of all (EVALUATION Timing 14); 0 where the cell is empty: nothing is dropped from an empty cell. */
+static double drop_ratio(const kf_trial *trial) {
+  const kf_judgement *j = trial->judgement;
+  if (j->verified) return 0;
+  for (int i = 0; i < j->nelites; i++)
+    if (memcmp(&j->elites[i].cell, &trial->verdict->cell, sizeof(kf_cell)) == 0)
+      return exp(log(j->settings->measure_slow_ratio) - (double)j->elites[i].elite_nano * 1e-9);
+  return 0;
+}
+
+kf_status kf_trial_first_blocks(kf_trial *trial, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  kf_race_options options = race_options(trial, 0);
+  kf_rule_init(&trial->rule, j->settings->measure_delta, drop_ratio(trial), j->blocks_min,
+               j->blocks_max ? j->blocks_max : KF_RULE_BLOCKS_MAX);
+  KF_TRY(
+      kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
+  KF_TRY(book_report(trial, 1, err));
+  kf_rule_result(&trial->rule, &trial->verdict->race);
+  if (trial->verdict->race.outcome != KF_RACE_DROPPED || kf_trial_decided(trial)) return KF_OK;
+  kf_diagnosis diagnosis = {.kind = "slow"};
+  snprintf(diagnosis.where, sizeof diagnosis.where, "stage 1");
+  snprintf(diagnosis.text, sizeof diagnosis.text,
+           "dropped after %d blocks: more than %.2fx slower than its cell's elite", trial->rule.count,
+           j->settings->measure_slow_ratio);
+  kf_trial_fail(trial, KF_VERDICT_SLOW, &diagnosis, 1);
+  return KF_OK;
+}
+
+/* Times of the candidate itself: medians with their interval, and a line per case. */
+static void book_times(kf_trial *trial) {
+  kf_verdict *v = trial->verdict;
+  const kf_race_report *report = &trial->report;
+  if (report->samples == 0) return;
+  double logs[KF_RACE_SAMPLES_MAX];
+  for (int i = 0; i < report->samples; i++)
+    logs[i] = log((double)report->candidate_ns[i]);
+  kf_interval interval = kf_interval_median(logs, report->samples, 0.95);
+  v->time_ns = (int64_t)exp(interval.median);
+  v->time_low_ns = isfinite(interval.low) ? (int64_t)exp(interval.low) : 0;
+  v->time_high_ns = isfinite(interval.high) ? (int64_t)exp(interval.high) : 0;
+  for (int i = 0; i < v->ncases; i++)
+    for (int c = 0; c < trial->nrace; c++)
+      if (v->cases[i].measured && strcmp(v->cases[i].symbols, trial->race[c].inputs->case_text) == 0)
+        v->cases[i].time_ns = report->case_ns[c];
+}
+
+kf_status kf_trial_race(kf_trial *trial, kf_err *err) {
+  kf_race_options options = race_options(trial, 0);
+  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
+  KF_TRY(book_report(trial, 2, err));
+  kf_rule_result(&trial->rule, &trial->verdict->race);
+  book_times(trial);
+  return KF_OK;
+}
+
+kf_status kf_trial_alone(kf_trial *trial, kf_err *err) {
+  kf_race_options options = race_options(trial, 0);
+  KF_TRY(kf_race_alone(trial->race, trial->nrace, &options, ALONE_BLOCKS, &trial->report, err));
+  KF_TRY(book_report(trial, 2, err));
+  book_times(trial);
+  return KF_OK;
+}
+
+/* All blocks of the three processes, and whether they agree. */
+typedef struct {
+  double d[CONFIRM_PROCESSES * KF_RULE_BLOCKS_MAX];
+  int count;
+  double medians[CONFIRM_PROCESSES];
+} pool;
+
+static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  kf_trial_close_race(trial);
+  KF_TRY(kf_trial_open_race(trial, err));
+  if (kf_trial_decided(trial)) return KF_OK;
+  kf_race_options options = race_options(trial, (uint64_t)(process + 1) << 32);
+  kf_rule_init(&trial->rule, j->settings->measure_delta, 0, CONFIRM_BLOCKS, CONFIRM_BLOCKS);
+  memset(&trial->report, 0, sizeof trial->report);
+  KF_TRY(
+      kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
+  if (trial->rule.six) trial->rule.blocks_min = CLEAR_BLOCKS; /* Timing 4: six are enough in stage 3 too */
+  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
+  KF_TRY(book_report(trial, 3, err));
+  if (kf_trial_decided(trial)) return KF_OK;
+  p->medians[process] = kf_median(trial->rule.d, trial->rule.count);
+  for (int b = 0; b < trial->rule.count; b++)
+    p->d[p->count++] = trial->rule.d[b];
+  return KF_OK;
+}
+
+/* The pooled interval, widened to contain every process's median (EVALUATION Timing 14). */
+static void book_confirmation(kf_trial *trial, const pool *p) {
+  kf_verdict *v = trial->verdict;
+  const kf_settings *settings = trial->judgement->settings;
+  kf_interval interval = kf_interval_median(p->d, p->count, 0.95);
+  int faster = 0;
+  for (int i = 0; i < CONFIRM_PROCESSES; i++) {
+    interval.low = fmin(interval.low, p->medians[i]);
+    interval.high = fmax(interval.high, p->medians[i]);
+    faster += p->medians[i] > 0;
+  }
+  kf_race_result *race = &v->race;
+  race->median_nano = kf_ratio_nano(interval.median);
+  race->low_nano = kf_ratio_nano(interval.low);
+  race->high_nano = kf_ratio_nano(interval.high);
+  race->level = interval.level;
+  race->blocks = p->count;
+  bool won = faster == CONFIRM_PROCESSES && interval.low > log1p(settings->measure_delta);
+  bool lost = faster == 0 && interval.high < -log1p(settings->measure_delta);
+  race->outcome = won ? KF_RACE_FASTER : lost ? KF_RACE_SLOWER : KF_RACE_TIE;
+  snprintf(race->why, sizeof race->why, "%d processes, %d blocks; %d of %d medians faster", CONFIRM_PROCESSES,
+           p->count, faster, CONFIRM_PROCESSES);
+  v->confirmed = won;
+  if (won) return;
+  snprintf(v->diagnosis.kind, sizeof v->diagnosis.kind, "not_confirmed");
+  snprintf(v->diagnosis.text, sizeof v->diagnosis.text, "fresh processes do not confirm that it is faster");
+  snprintf(v->diagnosis.evidence, sizeof v->diagnosis.evidence, "speed-up %.3f (%.3f to %.3f)",
+           exp(interval.median), exp(interval.low), exp(interval.high));
+}
+
+kf_status kf_trial_confirm(kf_trial *trial, kf_err *err) {
+  pool p = {.count = 0};
+  for (int process = 0; process < CONFIRM_PROCESSES; process++) {
+    kf_trial_say(trial, "confirming");
+    KF_TRY(confirm_once(trial, process, &p, err));
+    if (kf_trial_decided(trial)) return KF_OK;
+  }
+  book_times(trial);
+  book_confirmation(trial, &p);
+  return KF_OK;
+}
