@@ -2,16 +2,18 @@
  * finished, why.
  *
  * d_j = ln(t_opponent / t_candidate) of block j: positive = the candidate is faster.
- * - After 3 blocks: median ratio worse than slow_ratio -> DROPPED (only if allowed); a median ratio
- * beyond 1.3 either way -> the rule becomes "6 blocks, ranks 1 and 6" (95 %).
+ *
+ * - After 3 blocks: median ratio worse than slow_ratio -> DROPPED (only if allowed); a median beyond
+ *   1.3 either way -> the rule becomes "6 blocks, ranks 1 and 6" (95 %).
  * - Else looks at 8, 12, 24, 48 with the four-look Pocock level 0.0182, ranks (1,8) (2,11) (6,19) (16,33):
- * FASTER when low > ln(1+delta); not faster when high < ln(1+delta): SLOWER if also high < -ln(1+delta), else
- * TIE. Undecided at 48: TIE.
+ *   FASTER when low > ln(1+delta); not faster when high < ln(1+delta): SLOWER if also high < -ln(1+delta),
+ *   else TIE. Undecided at 48: TIE.
  * - Six blocks that do not decide (they scatter over the threshold) are looked at again at 8 and later.
- * - blocks_max that is no look is the last look. Where min and max leave one look only, its level is 95 %.
- * - More than 20 % dropped blocks (3 or more): why begins with "unstable conditions" and kf_rule_unstable
- * holds. A race that cannot come below that share any more stops as an undecided TIE. Plain data; no clock,
- * no randomness. Threads: pure. */
+ * - A blocks_max that is no look is the last look. Where min and max leave one look only, its level is 95 %.
+ * - More than 20 % dropped blocks (3 or more): why begins with "unstable conditions", kf_rule_unstable holds.
+ *   A race that cannot come below that share any more stops as an undecided TIE.
+ *
+ * Plain data; no clock, no randomness. Threads: pure. */
 #ifndef KF_MEASURE_RULE_H
 #define KF_MEASURE_RULE_H
 

@@ -23,14 +23,18 @@ enum {
 
 /* ---- memory ---- */
 
-typedef struct block {
-  struct block *next, *prev;
+typedef struct ring {
+  struct ring *next, *prev;
+} ring;
+
+typedef struct {
+  ring place; /* first: a place in the ring is its block */
   size_t size;
   max_align_t bytes[];
 } block;
 
 typedef struct {
-  block head; /* of a ring */
+  ring head;
   size_t total;
   jmp_buf out_of_memory;
 } parse_memory;
@@ -45,10 +49,9 @@ static void *memory_calloc(size_t count, size_t size) {
   if (!made) longjmp(memory->out_of_memory, 1);
   made->size = bytes;
   memory->total += bytes;
-  made->next = memory->head.next;
-  made->prev = &memory->head;
-  made->next->prev = made;
-  memory->head.next = made;
+  made->place = (ring){memory->head.next, &memory->head};
+  made->place.next->prev = &made->place;
+  memory->head.next = &made->place;
   return made->bytes;
 }
 
@@ -59,8 +62,8 @@ static block *block_of(void *ptr) {
 static void memory_free(void *ptr) {
   if (!ptr) return;
   block *gone = block_of(ptr);
-  gone->prev->next = gone->next;
-  gone->next->prev = gone->prev;
+  gone->place.prev->next = gone->place.next;
+  gone->place.next->prev = gone->place.prev;
   memory->total -= gone->size;
   kf_free(gone);
 }
@@ -77,7 +80,7 @@ static void *memory_realloc(void *ptr, size_t size) {
 
 static void memory_release(parse_memory *used) {
   while (used->head.next != &used->head) {
-    block *gone = used->head.next;
+    ring *gone = used->head.next;
     used->head.next = gone->next;
     kf_free(gone);
   }

@@ -17,9 +17,9 @@ enum {
   KF_SHOWN_SOURCE_MAX = 96 << 10, /* bytes of one kernel in a prompt; longer ones are cut and say so */
 };
 
-/* Purposes of the draws made here (Philox(run seed, proposal id, purpose)); the engine's own are below 0x100.
- */
-enum { KF_DRAW_SAMPLE = 0x100, KF_DRAW_TUNE = 0x101 };
+/* Purposes of the draws made here (Philox(run seed, proposal id, purpose)); the engine uses numbers from
+ * 0x100 on. */
+enum { KF_DRAW_SAMPLE = 1, KF_DRAW_TUNE = 2 };
 
 /* A kernel that an ask shows: its source, binding and what was measured. Borrowed for the duration of the
  * call. */

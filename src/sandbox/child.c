@@ -85,14 +85,16 @@ static bool close_from(int first) {
 static int place_fds(const kf_child_options *options, int null_fd, int output_fd, int report_fd) {
   enum { ABOVE = 3 + KF_CHILD_FDS_MAX + 1 };
   int moved[KF_CHILD_FDS_MAX];
-  int input = fcntl(null_fd, F_DUPFD, ABOVE), output = fcntl(output_fd, F_DUPFD, ABOVE);
+  int input = fcntl(options->stdin_fd > 0 ? options->stdin_fd : null_fd, F_DUPFD, ABOVE);
+  int output = fcntl(options->stdout_fd > 0 ? options->stdout_fd : output_fd, F_DUPFD, ABOVE);
+  int errors = fcntl(options->inherit_stderr ? 2 : output_fd, F_DUPFD, ABOVE);
   int report = fcntl(report_fd, F_DUPFD, ABOVE);
-  if (input < 0 || output < 0 || report < 0) return -1;
+  if (input < 0 || output < 0 || errors < 0 || report < 0) return -1;
   for (int i = 0; i < options->nfds; i++) {
     moved[i] = fcntl(options->fds[i], F_DUPFD, ABOVE);
     if (moved[i] < 0) return -1;
   }
-  if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0) return -1;
+  if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(errors, 2) < 0) return -1;
   for (int i = 0; i < options->nfds; i++)
     if (dup2(moved[i], 3 + i) < 0) return -1;
   int last = 3 + options->nfds;

@@ -2,8 +2,9 @@
  *
  * Children are this same executable re-executed with `--role NAME` (or, for kf's proposers, a command). Each
  * gets its own process group, an empty environment plus what is listed, no file descriptor but those listed
- * (as 3, 4, ...), stdin from /dev/null, and stdout+stderr into a sealed memfd of fixed size: output is
- * captured and capped without anyone having to drain it. Threads: one owner per child. */
+ * (as 3, 4, ...), stdin from /dev/null, and stdout+stderr into a sealed memfd of fixed size (unless the
+ * options place them elsewhere): output is captured and capped without anyone having to drain it. Threads:
+ * one owner per child. */
 #ifndef KF_SANDBOX_CHILD_H
 #define KF_SANDBOX_CHILD_H
 
@@ -20,10 +21,12 @@ typedef struct {
   const char *work_dir;      /* current folder of the child; NULL: / */
   int fds[KF_CHILD_FDS_MAX]; /* become 3, 4, ... in the child; still open here afterwards */
   int nfds;
-  bool idle_priority;   /* SCHED_IDLE: builds give way to measurements (EVALUATION Timing 13) */
-  int64_t memory_bytes; /* RLIMIT_AS; 0: no limit (GPU runners) */
-  int64_t file_bytes;   /* RLIMIT_FSIZE; 0: no limit */
-  int64_t rss_bytes;    /* polled by the parent in kf_child_poll; 0: no limit */
+  int stdin_fd, stdout_fd; /* > 0: becomes 0 / 1 in the child (a pipe's end); still open here afterwards */
+  bool inherit_stderr;     /* stderr is ours, not captured: for our own programs */
+  bool idle_priority;      /* SCHED_IDLE: builds give way to measurements (EVALUATION Timing 13) */
+  int64_t memory_bytes;    /* RLIMIT_AS; 0: no limit (GPU runners) */
+  int64_t file_bytes;      /* RLIMIT_FSIZE; 0: no limit */
+  int64_t rss_bytes;       /* polled by the parent in kf_child_poll; 0: no limit */
 } kf_child_options;
 
 typedef struct kf_child kf_child;

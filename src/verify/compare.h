@@ -11,11 +11,11 @@ typedef struct {
   kf_compare compare;
   kf_error_kind kind;
   kf_type type;
-  double e_float; /* calibrated: largest |float reference or naive kernel - double reference| over the output;
-                     0 if none */
-  int64_t depth;  /* linear: K */
-  const double
-      *scale; /* linear: s_i = sum |a||b| from the reference on absolute values, one per element (oracle.h) */
+  /* calibrated: largest |float reference or naive kernel - double reference| over the output; 0 if none */
+  double e_float;
+  int64_t depth; /* linear: K */
+  /* linear: s_i = sum |a||b| from the reference on absolute values, one per element (oracle.h) */
+  const double *scale;
   /* argmax, optional: the values that output i chose from are choices[i * nchoices ..]; an index whose value
    * ties with the expected one within u_acc is right too. NULL: only the expected index is. */
   const double *choices;
@@ -41,11 +41,16 @@ typedef struct {
 
 /* `got` in the argument's type, `want` as doubles, both `elements` long. NaN and +-Inf positions must agree
  * exactly; a `want` beyond the range of the type counts as infinite, and the largest finite value is right
- * there too. bound    within kf_tolerance_at exact    equal to `want` rounded to the type; +0 equals -0
+ * there too.
+ *
+ *   bound    within kf_tolerance_at
+ *   exact    equal to `want` rounded to the type; +0 equals -0
  *   bitwise  the bits of `want` rounded to the type; any NaN equals any NaN
- *   set      the whole array as a multiset: sorted, then as bound; `first` is an element of `got` that has no
- * partner (if only expected values are missing: -1), O(n log n) and allocates argmax   as exact, or a tie:
- * see kf_tolerance.choices KF_EBUG: linear without scale. */
+ *   set      the whole array as a multiset: sorted, then as bound; `first` is an element of `got` without a
+ *            partner. O(n log n), allocates
+ *   argmax   as exact, or a tie: see kf_tolerance.choices
+ *
+ * KF_EBUG: linear without scale. */
 kf_status kf_compare_array(const kf_tolerance *tolerance, const void *got, const double *want,
                            int64_t elements, kf_compare_result *ret_result, kf_err *err);
 /* Same, against another kernel's output of the same type (timed outputs: within twice the tolerance; `worst`

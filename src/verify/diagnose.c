@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { PLACE_TEXT = 120, VALUE_TEXT = 40 };
+enum { PLACE_TEXT = 112, VALUE_TEXT = 32 };
 static const double imprecise_below = 100; /* SEARCH 7 */
 
 typedef struct {
@@ -62,7 +62,7 @@ static void bits_text(const diagnosing *d, int64_t index, char ret_text[VALUE_TE
 /* Kind, place and numbers; the sentence is `fmt` and, after it, the example. */
 __attribute__((format(printf, 3, 4))) static void say(diagnosing *d, const char *kind, const char *fmt, ...) {
   kf_diagnosis *out = d->diagnosis;
-  char place[PLACE_TEXT], got[VALUE_TEXT], want[VALUE_TEXT], head[200];
+  char place[PLACE_TEXT], got[VALUE_TEXT], want[VALUE_TEXT], head[180];
   va_list args;
   va_start(args, fmt);
   vsnprintf(head, sizeof head, fmt, args);

@@ -1,9 +1,11 @@
 /* fill.h - inputs from seeds, by exact operations only, so that host and device agree bit by bit (CONTRACTS
- * 1, fills). uniform = bits * 2^-24 in [0,1); normal = a 2^16-entry quantile table of N(0,1) (generated at
- * first use from fixed series, stored as float; entry k belongs to probability (k + 1/2) / 2^16). Element i
- * of argument a under seed s depends on (s, a, i) only: word i % 4 of Philox4x32-10 with key s and counter (i
- * / 4 as two words, a, 0x66696c6c); its top 16 bits pick the normal, its top 24 the uniform. The structured
- * fills (permutation, sorted, spd) depend on the length too. Threads: pure. */
+ * 1, fills).
+ *
+ * Element i of argument a under seed s depends on (s, a, i) only: word i % 4 of Philox4x32-10 with key s and
+ * counter (low and high word of i / 4, a, 0x66696c6c). uniform = top 24 bits * 2^-24 in [0,1); normal = the
+ * entry of the top 16 bits in a quantile table of N(0,1) (generated at first use from fixed series, stored as
+ * float; entry k belongs to probability (k + 1/2) / 2^16). The structured fills (permutation, sorted, spd)
+ * depend on the length too. Threads: pure. */
 #ifndef KF_VERIFY_FILL_H
 #define KF_VERIFY_FILL_H
 

@@ -33,47 +33,47 @@ static int64_t coordinate(const axis_span *span, int64_t index) {
   return index / span->stride % span->extent;
 }
 
-/* The tile whose last full one ends at or before `first`; one that ends right there is the better
- * explanation. */
-static int64_t tail_tile(int64_t extent, int64_t first) {
-  int64_t loose = 0;
+/* The tile whose last full one ends right at `first`; when `loose`, at most a quarter of the axis before it.
+ * 0: none. */
+static int64_t tail_tile(int64_t extent, int64_t first, bool loose) {
   for (int64_t tile = 2; tile <= TAIL_TILE_MAX && tile < extent; tile *= 2) {
     int64_t rest = extent % tile;
     if (rest == 0 || first < extent - rest) continue;
-    if (first == extent - rest) return tile;
-    if (loose == 0 && rest * 4 <= extent) loose = tile;
+    if (first == extent - rest || (loose && rest * 4 <= extent)) return tile;
   }
-  return loose;
+  return 0;
 }
 
-static int64_t tail_along(const kf_scene *scene, int axis) {
-  axis_span span = span_of(scene, axis);
-  int64_t first = span.extent;
+/* First coordinate along the axis with wrong elements, provided that at least half of what lies from there on
+ * is wrong: a few stray errors near the end are no tail. `extent` if not. */
+static int64_t tail_start(const kf_scene *scene, const axis_span *span) {
+  int64_t first = span->extent;
   for (int64_t i = 0; i < scene->elements; i++) {
     if (!scene->wrong[i]) continue;
-    int64_t at = coordinate(&span, i);
+    int64_t at = coordinate(span, i);
     if (at < first) first = at;
-    if (first == 0) return 0;
   }
-  /* At least half of what lies there must be wrong, or a few stray errors near the end would pass for a tail.
-   */
-  int64_t region = (span.extent - first) * (scene->elements / span.extent);
-  if (scene->nwrong * 2 < region) return 0;
-  return tail_tile(span.extent, first);
+  int64_t region = (span->extent - first) * (scene->elements / span->extent);
+  return scene->nwrong * 2 < region ? span->extent : first;
 }
 
 bool kf__pattern_tail(const kf_scene *scene, int *ret_axis, int64_t *ret_tile) {
-  int order[KF_RANK_MAX + 1];
-  int count = 0;
-  for (int axis = scene->rank - 1; axis >= 0; axis--)
-    order[count++] = axis;
-  if (scene->rank != 1) order[count++] = -1;
-  for (int i = 0; i < count; i++) {
-    int64_t tile = tail_along(scene, order[i]);
-    if (tile == 0) continue;
-    *ret_axis = order[i];
-    *ret_tile = tile;
-    return true;
+  int64_t starts[KF_RANK_MAX + 1];
+  /* Axis -1, the flat array, is the last to be tried; with one axis it is the same. */
+  int last = scene->rank == 1 ? 0 : -1;
+  for (int axis = scene->rank - 1; axis >= last; axis--) {
+    axis_span span = span_of(scene, axis);
+    starts[axis + 1] = tail_start(scene, &span);
+  }
+  for (int loose = 0; loose <= 1; loose++) {
+    for (int axis = scene->rank - 1; axis >= last; axis--) {
+      int64_t extent = span_of(scene, axis).extent, first = starts[axis + 1];
+      int64_t tile = first < extent ? tail_tile(extent, first, loose != 0) : 0;
+      if (tile == 0) continue;
+      *ret_axis = axis;
+      *ret_tile = tile;
+      return true;
+    }
   }
   return false;
 }
