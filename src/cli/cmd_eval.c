@@ -1,0 +1,152 @@
+/* cmd_eval.c - `kf eval TASK [FILE...]`: a verdict for each file; exit 0 only if all are correct. */
+#include "cli/cli.h"
+#include "cli/inputs.h"
+#include "cli/judge.h"
+
+#include "base/alloc.h"
+#include "report/verdict_text.h"
+#include <string.h>
+
+#include "base/banned.h"
+
+typedef struct {
+  const char *task;
+  kf_texts files;
+  const char *binding;
+  int64_t stage;
+  bool no_race, cases;
+} eval_args;
+
+static const char *const usages[] = {"TASK [FILE...]", NULL};
+static const kf_positional positionals[] = {
+    {.name = "TASK", .offset = offsetof(eval_args, task), .help = "task folder, or its task.yaml"},
+    {.name = "FILE...",
+     .offset = offsetof(eval_args, files),
+     .optional = true,
+     .repeated = true,
+     .help = "kernels to judge (default: the task's own)"},
+    {.name = NULL},
+};
+static const kf_option options[] = {
+    {.name = "binding",
+     .letter = 'b',
+     .type = KF_OPT_TEXT,
+     .offset = offsetof(eval_args, binding),
+     .value = "NAME=V,..",
+     .help = "values of the kernel's parameters (default: those in the source)"},
+    {.name = "stage",
+     .type = KF_OPT_INT,
+     .offset = offsetof(eval_args, stage),
+     .value = "N",
+     .min = 0,
+     .max = 3,
+     .help = "how far to judge: 0 builds and tries the smallest cases, 2 verifies and times (default), 3 "
+             "adds hidden "
+             "cases and fresh processes"},
+    {.name = "no-race",
+     .type = KF_OPT_FLAG,
+     .offset = offsetof(eval_args, no_race),
+     .help = "no speed-up over the task's own kernel, which may take long when that one is slow"},
+    {.name = "cases",
+     .type = KF_OPT_FLAG,
+     .offset = offsetof(eval_args, cases),
+     .help = "print the table of cases"},
+    {.name = NULL},
+};
+static const eval_args initial = {.stage = 2};
+static const char *const examples[] = {"kf eval tasks/matmul",
+                                       "kf eval tasks/matmul mine.cl --binding TILE=16 --json", NULL};
+const kf_syntax kf_cmd_eval_syntax = {
+    .usages = usages,
+    .about = "Builds, verifies and times each kernel, and prints a verdict for it. A kernel that differs "
+             "from the task's\n"
+             "own is raced against it, so that a correct one gets its speed-up with an interval.",
+    .exits = "0 all correct, 1 judged but not all correct",
+    .examples = examples,
+    .positionals = positionals,
+    .options = options,
+    .common = KF_COMMON_DEVICE,
+    .args_size = sizeof(eval_args),
+    .initial = &initial,
+};
+
+typedef struct {
+  kf_cli *cli;
+  const eval_args *args;
+  kf_judge *judge;
+  const kf_task *task;
+  const kf_task_file *own; /* NULL: the task has no kernel */
+  const kf_device_info *device;
+  bool all_correct;
+} evaluation;
+
+static kf_status print_verdict(const evaluation *e, const char *name, const kf_verdict *verdict,
+                               kf_err *err) {
+  if (e->cli->common.json) {
+    json_t *object = NULL;
+    KF_TRY(kf_verdict_to_json(verdict, &object, err));
+    json_object_set_new(object, "task", json_string(e->task->name));
+    json_object_set_new(object, "candidate", json_string(name));
+    return kf_out_json(object, err);
+  }
+  KF_CLEANUP(kf_buf_done) kf_buf buf;
+  kf_buf_init(&buf, KF_OUTPUT_MAX);
+  KF_TRY(kf_buf_printf(&buf, err, "%s: ", name));
+  KF_TRY(kf_verdict_line(verdict, &buf, err));
+  KF_TRY(kf_buf_puts(&buf, "\n", err));
+  KF_TRY(kf_verdict_details(verdict, &buf, err));
+  if (e->args->cases) KF_TRY(kf_verdict_cases(verdict, &buf, err));
+  return kf_out_buf(&buf, err);
+}
+
+static kf_status judge_source(evaluation *e, const char *name, const char *source, size_t len, kf_err *err) {
+  bool is_own = e->own != NULL && e->own->len == len && memcmp(e->own->bytes, source, len) == 0;
+  kf_eval_source own = {.source = e->own != NULL ? e->own->bytes : "",
+                        .source_len = e->own != NULL ? e->own->len : 0,
+                        .binding = ""};
+  bool race = e->own != NULL && !is_own && !e->args->no_race && e->args->stage >= 2;
+  kf_eval_request request = {
+      .task = e->task,
+      .device = e->device->id,
+      .candidate = {.source = source,
+                    .source_len = len,
+                    .binding = e->args->binding != NULL ? e->args->binding : ""},
+      .against = race ? &own : NULL,
+      .stage = (int)e->args->stage,
+  };
+  KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
+  if (verdict == NULL) return kf_nomem(err);
+  kf_status status = kf_judge_ask(e->judge, &request, verdict, err);
+  if (status != KF_OK) return kf_err_context(err, status, "%s", name);
+  if (verdict->kind != KF_VERDICT_CORRECT) e->all_correct = false;
+  return print_verdict(e, name, verdict, err);
+}
+
+static kf_status judge_files(evaluation *e, kf_err *err) {
+  for (size_t i = 0; i < e->args->files.count; i++) {
+    KF_CLEANUP(kf_buf_done) kf_buf source;
+    kf_buf_init(&source, KF_SOURCE_MAX);
+    KF_TRY(kf_input_kernel(e->args->files.items[i], &source, err));
+    KF_TRY(judge_source(e, e->args->files.items[i], kf_buf_text(&source), source.len, err));
+  }
+  return KF_OK;
+}
+
+kf_status kf_cmd_eval(kf_cli *cli, const void *args_, kf_err *err) {
+  const eval_args *args = args_;
+  KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
+  KF_TRY(kf_input_task(args->task, &task, err));
+  kf_language language = KF_LANG_OPENCL;
+  KF_TRY(kf_input_language(task, &language, err));
+  evaluation e = {.cli = cli, .args = args, .task = task, .own = task->kernel[language], .all_correct = true};
+  if (args->files.count == 0) KF_TRY(kf_input_own_kernel(task, &e.own, err));
+  kf_status status = kf_judge_open(&cli->settings, &e.judge, err);
+  if (status == KF_OK) status = kf_judge_device(e.judge, cli->common.device, &e.device, err);
+  if (status == KF_OK && args->files.count == 0)
+    status = judge_source(&e, e.own->path, e.own->bytes, e.own->len, err);
+  else if (status == KF_OK)
+    status = judge_files(&e, err);
+  kf_judge_free(e.judge);
+  cli->exit_code = e.all_correct ? 0 : 1;
+  return status;
+}

@@ -1,0 +1,199 @@
+/* judge.c - a loop, an evaluator and one request at a time. */
+#include "cli/judge.h"
+
+#include "base/alloc.h"
+#include "base/fs.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+struct kf_judge {
+  uv_loop_t loop;
+  uv_signal_t on_interrupt, on_terminate;
+  kf_evaluator *evaluator;
+  int64_t last_id;
+  bool waiting, interrupted, progress_shown;
+  kf_status status; /* of the request that was waited for */
+  kf_err error;
+  kf_verdict *verdict;
+};
+
+kf_status kf_judge_path(char ret_path[], kf_err *err) {
+  const char *named = getenv("KF_EVAL");
+  if (named != NULL && named[0] != '\0') {
+    if (access(named, X_OK) != 0) return kf_fail(err, KF_ENODEV, "KF_EVAL: %s: %s", named, strerror(errno));
+    snprintf(ret_path, KF_PATH_MAX, "%s", named);
+    return KF_OK;
+  }
+  char dir[KF_PATH_MAX];
+  KF_TRY(kf_fs_self_dir(dir, err));
+  KF_TRY(kf_fs_join(ret_path, dir, "kf-eval", err));
+  if (access(ret_path, X_OK) == 0) return KF_OK;
+  return kf_err_hint(err,
+                     kf_fail(err, KF_ENODEV, "%s: the evaluator is missing: %s", ret_path, strerror(errno)),
+                     "install kf-eval beside kf, or name it in KF_EVAL");
+}
+
+/* A line that is written over while stderr is a terminal; nothing else is said while waiting. */
+static void show_progress(kf_judge *judge, const char *what) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fprintf(stderr, "\r\033[K%.100s", what);
+  fflush(stderr);
+  judge->progress_shown = true;
+}
+
+static void clear_progress(kf_judge *judge) {
+  if (!judge->progress_shown) return;
+  fprintf(stderr, "\r\033[K");
+  fflush(stderr);
+  judge->progress_shown = false;
+}
+
+static void on_result(void *context, const kf_eval_result *result) {
+  kf_judge *judge = context;
+  if (result->id != judge->last_id) return;
+  judge->waiting = false;
+  judge->status = result->status;
+  if (result->status == KF_OK)
+    *judge->verdict = *result->verdict;
+  else if (result->error != NULL)
+    judge->error = *result->error;
+}
+
+static void on_progress(void *context, int64_t id, const char *what) {
+  (void)id;
+  show_progress(context, what);
+}
+
+static void on_lost(void *context, const kf_err *error) {
+  kf_judge *judge = context;
+  if (error != NULL) judge->error = *error;
+  if (judge->waiting) judge->status = KF_EIO;
+  judge->waiting = false;
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+  kf_judge *judge = handle->data;
+  if (judge->interrupted) {
+    signal(number, SIG_DFL);
+    raise(number);
+  }
+  judge->interrupted = true;
+  if (judge->waiting)
+    (void)kf_evaluator_cancel(judge->evaluator, judge->last_id, NULL); /* its result still comes */
+}
+
+static void start_signals(kf_judge *judge) {
+  struct {
+    uv_signal_t *handle;
+    int number;
+  } const rows[] = {{&judge->on_interrupt, SIGINT}, {&judge->on_terminate, SIGTERM}};
+  for (size_t i = 0; i < KF_COUNTOF(rows); i++) {
+    uv_signal_init(&judge->loop, rows[i].handle);
+    rows[i].handle->data = judge;
+    uv_signal_start(rows[i].handle, on_signal, rows[i].number);
+    uv_unref((uv_handle_t *)rows[i].handle);
+  }
+}
+
+kf_status kf_judge_open(const kf_settings *settings, kf_judge **ret_judge, kf_err *err) {
+  kf_judge *judge = kf_calloc(1, sizeof *judge);
+  if (judge == NULL) return kf_nomem(err);
+  judge->verdict = kf_alloc(sizeof *judge->verdict);
+  if (judge->verdict == NULL || uv_loop_init(&judge->loop) != 0) {
+    kf_free(judge->verdict);
+    kf_free(judge);
+    return kf_nomem(err);
+  }
+  start_signals(judge);
+  kf_eval_callbacks callbacks = {on_result, on_progress, on_lost, judge};
+  kf_status status = kf_evaluator_open_local(&judge->loop, settings, &callbacks, &judge->evaluator, err);
+  if (status != KF_OK) {
+    kf_judge_free(judge);
+    return status;
+  }
+  *ret_judge = judge;
+  return KF_OK;
+}
+
+void kf_judge_free(kf_judge *judge) {
+  if (judge == NULL) return;
+  clear_progress(judge);
+  if (judge->evaluator != NULL) kf_evaluator_close(judge->evaluator);
+  uv_close((uv_handle_t *)&judge->on_interrupt, NULL);
+  uv_close((uv_handle_t *)&judge->on_terminate, NULL);
+  uv_run(&judge->loop, UV_RUN_DEFAULT);
+  uv_loop_close(&judge->loop);
+  kf_free(judge->verdict);
+  kf_free(judge);
+}
+
+const kf_evaluator *kf_judge_evaluator(const kf_judge *judge) {
+  return judge->evaluator;
+}
+
+static kf_status no_such_device(const kf_device_info *devices, int count, const char *wanted, kf_err *err) {
+  kf_status status = count == 0 ? kf_fail(err, KF_ENODEV, "there is no device on this machine")
+                                : kf_fail(err, KF_ENODEV, "device \"%.60s\": not on this machine", wanted);
+  if (count == 0) return kf_err_hint(err, status, "`kf doctor` says what is missing and how to get it");
+  KF_CLEANUP(kf_buf_done) kf_buf ids;
+  kf_buf_init(&ids, KF_ERR_HINT_MAX);
+  for (int i = 0; i < count; i++)
+    if (kf_buf_printf(&ids, NULL, "%s%s", i > 0 ? ", " : "", devices[i].id) != KF_OK)
+      break; /* a hint may be shorter */
+  return kf_err_hint(err, status, "there is %s", kf_buf_text(&ids));
+}
+
+kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device,
+                          kf_err *err) {
+  int count = 0;
+  const kf_device_info *devices = kf_evaluator_devices(judge->evaluator, &count);
+  const kf_device_info *found = count > 0 && wanted == NULL ? &devices[0] : NULL;
+  int matches = 0;
+  for (int i = 0; i < count && wanted != NULL; i++) {
+    if (strcmp(devices[i].id, wanted) == 0) {
+      *ret_device = &devices[i];
+      return KF_OK;
+    }
+    if (strcasestr(devices[i].name, wanted) == NULL) continue;
+    found = &devices[i];
+    matches++;
+  }
+  if (matches > 1)
+    return kf_fail(err, KF_EINVAL, "device \"%.60s\": several devices have that in their name", wanted);
+  if (found == NULL) return no_such_device(devices, count, wanted, err);
+  *ret_device = found;
+  return KF_OK;
+}
+
+kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *ret_verdict, kf_err *err) {
+  if (judge->interrupted) return kf_fail(err, KF_ECANCELED, "interrupted");
+  request->id = ++judge->last_id;
+  judge->waiting = true;
+  judge->error = (kf_err){0};
+  kf_status status = kf_evaluator_submit(judge->evaluator, request, err);
+  if (status != KF_OK) {
+    judge->waiting = false;
+    return status;
+  }
+  while (judge->waiting)
+    uv_run(&judge->loop, UV_RUN_ONCE);
+  clear_progress(judge);
+  if (judge->interrupted) return kf_fail(err, KF_ECANCELED, "interrupted");
+  if (judge->status == KF_OK) {
+    *ret_verdict = *judge->verdict;
+    return KF_OK;
+  }
+  if (judge->error.msg[0] == '\0') return kf_fail(err, judge->status, "the evaluator gave no verdict");
+  if (err != NULL) *err = judge->error;
+  return judge->status;
+}
+
+kf_status kf_judge_inspect(kf_judge *judge, const char *device, const char *source, size_t len,
+                           json_t **ret_kernels, kf_err *err) {
+  return kf_evaluator_inspect(judge->evaluator, device, source, len, ret_kernels, err);
+}

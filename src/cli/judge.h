@@ -1,0 +1,28 @@
+/* judge.h - an evaluator of one's own for commands that ask it one thing at a time (check, eval, race, init,
+ * export). It runs the loop until the answer is there; the first Ctrl-C cancels what is asked, the second
+ * ends the program. Threads: one owner. */
+#ifndef KF_CLI_JUDGE_H
+#define KF_CLI_JUDGE_H
+
+#include "cli/cli.h"
+#include "dist/evaluator.h"
+
+typedef struct kf_judge kf_judge;
+
+/* The kf-eval that will be started: $KF_EVAL, or the one beside this program. KF_ENODEV if there is none. */
+kf_status kf_judge_path(char ret_path[], kf_err *err); /* KF_PATH_MAX bytes */
+
+/* Starts the evaluator. The devices it found are there afterwards; there may be none. */
+kf_status kf_judge_open(const kf_settings *settings, kf_judge **ret_judge, kf_err *err);
+void kf_judge_free(kf_judge *judge); /* accepts NULL */
+const kf_evaluator *kf_judge_evaluator(const kf_judge *judge);
+/* The device that `wanted` names: an id, a part of a name, NULL for the first. KF_ENODEV lists what there is.
+ */
+kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device,
+                          kf_err *err);
+/* Asks and waits; request->id is set here. An infrastructure failure is a failure; a verdict is none. */
+kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *ret_verdict, kf_err *err);
+kf_status kf_judge_inspect(kf_judge *judge, const char *device, const char *source, size_t len,
+                           json_t **ret_kernels, kf_err *err);
+
+#endif

@@ -1,0 +1,256 @@
+/* report_summary.c - the run as a whole, and the filled cells of its archive. */
+#include "report/report_int.h"
+
+#include "base/clock.h"
+#include "report/verdict_text.h"
+#include <string.h>
+
+#include "base/banned.h"
+
+const char *const kf_report_list_heads[KF_REPORT_LIST_COLUMNS] = {"run",  "task",   "device", "evaluations",
+                                                                  "best", "worked", "state"};
+
+kf_status kf__report_speedup_json(int64_t median_nano, int64_t low_nano, int64_t high_nano, int64_t baseline,
+                                  json_t **ret_object, kf_err *err) {
+  return kf_json_pack(
+      ret_object, err, "{s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "median", kf_nano_ratio(median_nano), "low",
+      kf_nano_ratio(low_nano), "high", kf_nano_ratio(high_nano), "median_nano", (json_int_t)median_nano,
+      "low_nano", (json_int_t)low_nano, "high_nano", (json_int_t)high_nano, "baseline", (json_int_t)baseline);
+}
+
+bool kf__report_is_confirmed(const kf_report *report, int64_t id) {
+  kf_engine_stats stats;
+  kf_engine_get_stats(report->engine, &stats);
+  return stats.champion_confirmed && stats.champion == id;
+}
+
+bool kf__report_interval(const kf_report *report, const kf_candidate *candidate, int64_t *ret_median,
+                         int64_t *ret_low, int64_t *ret_high) {
+  kf_engine_stats stats;
+  kf_engine_get_stats(report->engine, &stats);
+  if (stats.champion_confirmed && stats.champion == candidate->id) {
+    *ret_median = stats.confirmed_median_nano;
+    *ret_low = stats.confirmed_low_nano;
+    *ret_high = stats.confirmed_high_nano;
+    return true;
+  }
+  if (!candidate->scored) return false;
+  *ret_median = candidate->score_nano;
+  *ret_low = candidate->score_nano - candidate->half_nano;
+  *ret_high = candidate->score_nano + candidate->half_nano;
+  return true;
+}
+
+/* ---- what state it is in ---- */
+
+static const char *state_of(const kf_engine_stats *stats) {
+  return stats->finished ? stats->finish_outcome : "unfinished";
+}
+
+static kf_status best_of(const kf_report *report, kf_candidate *ret_candidate, int64_t *ret_median,
+                         int64_t *ret_low, int64_t *ret_high, bool *ret_found, kf_err *err) {
+  int64_t id = 0;
+  *ret_found = false;
+  kf_status status = kf_report_best(report, &id, NULL);
+  if (status == KF_ENOTFOUND) return KF_OK;
+  KF_TRY(status);
+  KF_TRY(kf_report_candidate(report, id, ret_candidate, err));
+  *ret_found = kf__report_interval(report, ret_candidate, ret_median, ret_low, ret_high);
+  return KF_OK;
+}
+
+/* ---- JSON ---- */
+
+static kf_status verdicts_json(const kf_engine_stats *stats, json_t **ret_object, kf_err *err) {
+  json_t *object = json_object();
+  if (object == NULL) return kf_nomem(err);
+  for (int kind = 0; kind < KF_VERDICT_COUNT; kind++)
+    if (stats->verdicts[kind] > 0)
+      json_object_set_new(object, kf_verdict_name((kf_verdict_kind)kind),
+                          json_integer(stats->verdicts[kind]));
+  *ret_object = object;
+  return KF_OK;
+}
+
+static kf_status add_best(const kf_report *report, json_t *object, kf_err *err) {
+  kf_candidate best;
+  int64_t median = 0, low = 0, high = 0;
+  bool found = false;
+  KF_TRY(best_of(report, &best, &median, &low, &high, &found, err));
+  if (!found) return KF_OK;
+  kf_engine_stats stats;
+  kf_engine_get_stats(report->engine, &stats);
+  char cell[KF_CELL_TEXT];
+  kf_cell_text(&best.cell, cell);
+  json_t *speedup = NULL, *part = NULL;
+  KF_TRY(kf__report_speedup_json(median, low, high, stats.baseline, &speedup, err));
+  KF_TRY(kf_json_pack(&part, err, "{s:I, s:b, s:s, s:s, s:o}", "candidate", (json_int_t)best.id, "confirmed",
+                      kf__report_is_confirmed(report, best.id), "cell", cell, "binding", best.binding,
+                      "speedup", speedup));
+  json_object_set_new(object, "best", part);
+  return KF_OK;
+}
+
+kf_status kf_report_summary_json(const kf_report *report, json_t **ret_object, kf_err *err) {
+  kf_engine_stats stats;
+  kf_engine_get_stats(report->engine, &stats);
+  const kf_archive *archive = kf_engine_archive(report->engine);
+  json_t *verdicts = NULL, *object = NULL;
+  KF_TRY(verdicts_json(&stats, &verdicts, err));
+  KF_TRY(kf_json_pack(
+      &object, err, "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:b, s:s, s:s, s:o}", "run",
+      report->run_id, "task", report->task->name, "device", kf_report_device(report), "proposer",
+      kf_json_str_or(report->start, "proposer", ""), "seed", (json_int_t)report->config.seed, "evaluations",
+      (json_int_t)stats.evaluated, "proposed", (json_int_t)stats.proposed, "in_flight",
+      (json_int_t)stats.in_flight, "cells", kf_archive_count(archive), "qd_score",
+      (double)kf_archive_qd_nano(archive) * 1e-9, "elapsed_ms", (json_int_t)report->last_ms, "finished",
+      stats.finished, "outcome", stats.finish_outcome, "reason", stats.finish_reason, "verdicts", verdicts));
+  kf_status status = add_best(report, object, err);
+  if (status != KF_OK) {
+    json_decref(object);
+    return status;
+  }
+  *ret_object = object;
+  return KF_OK;
+}
+
+static kf_status cell_json(const kf_report *report, const kf_archive_cell *cell, json_t **ret_row,
+                           kf_err *err) {
+  kf_candidate elite;
+  KF_TRY(kf_report_candidate(report, cell->elite.id, &elite, err));
+  int64_t median = 0, low = 0, high = 0;
+  (void)kf__report_interval(report, &elite, &median, &low, &high); /* an elite has a score */
+  kf_engine_stats stats;
+  kf_engine_get_stats(report->engine, &stats);
+  char text[KF_CELL_TEXT];
+  kf_cell_text(&cell->cell, text);
+  KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
+  if (verdict == NULL) return kf_nomem(err);
+  bool timed = kf_report_verdict(report, elite.id, verdict, NULL) == KF_OK;
+  json_t *speedup = NULL;
+  KF_TRY(kf__report_speedup_json(median, low, high, stats.baseline, &speedup, err));
+  return kf_json_pack(ret_row, err, "{s:s, s:I, s:I, s:b, s:s, s:s, s:I, s:i, s:o}", "cell", text,
+                      "candidate", (json_int_t)elite.id, "parent", (json_int_t)elite.parent, "confirmed",
+                      kf__report_is_confirmed(report, elite.id), "binding", elite.binding, "emitter",
+                      kf__report_emitter(report, &elite), "time_ns",
+                      (json_int_t)(timed ? verdict->time_ns : 0), "runners_up", cell->nrunners_up, "speedup",
+                      speedup);
+}
+
+kf_status kf_report_archive_json(const kf_report *report, json_t **ret_array, kf_err *err) {
+  json_t *array = json_array();
+  if (array == NULL) return kf_nomem(err);
+  const kf_archive *archive = kf_engine_archive(report->engine);
+  for (int i = 0; i < kf_archive_count(archive); i++) {
+    json_t *row = NULL;
+    kf_status status = cell_json(report, kf_archive_at(archive, i), &row, err);
+    if (status == KF_OK && json_array_append_new(array, row) != 0) status = kf_nomem(err);
+    if (status != KF_OK) {
+      json_decref(array);
+      return status;
+    }
+  }
+  *ret_array = array;
+  return KF_OK;
+}
+
+/* ---- text ---- */
+
+static kf_status put_verdicts(const kf_engine_stats *stats, kf_buf *buf, kf_err *err) {
+  KF_TRY(kf_buf_printf(buf, err, "verdicts     "));
+  bool any = false;
+  for (int kind = KF_VERDICT_COUNT - 1; kind >= 0; kind--) {
+    if (stats->verdicts[kind] == 0) continue;
+    KF_TRY(kf_buf_printf(buf, err, "%s%s %lld", any ? ", " : "", kf_verdict_name((kf_verdict_kind)kind),
+                         (long long)stats->verdicts[kind]));
+    any = true;
+  }
+  return kf_buf_puts(buf, any ? "\n" : "none yet\n", err);
+}
+
+kf_status kf_report_best_text(const kf_report *report, kf_buf *buf, kf_err *err) {
+  kf_candidate best;
+  int64_t median = 0, low = 0, high = 0;
+  bool found = false;
+  KF_TRY(best_of(report, &best, &median, &low, &high, &found, err));
+  if (!found) return kf_buf_puts(buf, "none yet", err);
+  KF_TRY(kf_interval_text(median, low, high, 0, buf, err));
+  KF_TRY(kf_buf_printf(buf, err, " over the baseline, %s: candidate %lld",
+                       kf__report_is_confirmed(report, best.id) ? "confirmed" : "not confirmed",
+                       (long long)best.id));
+  return best.binding[0] != '\0' ? kf_buf_printf(buf, err, ", %s", best.binding) : KF_OK;
+}
+
+kf_status kf_report_summary_text(const kf_report *report, kf_buf *buf, kf_err *err) {
+  kf_engine_stats stats;
+  kf_engine_get_stats(report->engine, &stats);
+  const kf_archive *archive = kf_engine_archive(report->engine);
+  char worked[KF_FIGURE_TEXT];
+  KF_TRY(kf_buf_printf(buf, err, "run          %s\ntask         %s\n", report->run_id, report->task->name));
+  KF_TRY(kf_buf_printf(buf, err, "device       %s %s\n", kf_report_device(report),
+                       kf_json_str_or(report->start, "device_name", "")));
+  KF_TRY(kf_buf_printf(buf, err, "proposer     %s, seed %llu\n",
+                       kf_json_str_or(report->start, "proposer", ""),
+                       (unsigned long long)report->config.seed));
+  KF_TRY(kf_buf_printf(buf, err, "evaluations  %lld in %s", (long long)stats.evaluated,
+                       kf_figure_ms(report->last_ms, worked)));
+  if (report->config.evals_max > 0)
+    KF_TRY(kf_buf_printf(buf, err, ", of %lld", (long long)report->config.evals_max));
+  KF_TRY(kf_buf_puts(buf, "\n", err));
+  KF_TRY(put_verdicts(&stats, buf, err));
+  KF_TRY(kf_buf_printf(buf, err, "archive      %d cells filled, QD-score %.2f\n", kf_archive_count(archive),
+                       (double)kf_archive_qd_nano(archive) * 1e-9));
+  KF_TRY(kf_buf_puts(buf, "best         ", err));
+  KF_TRY(kf_report_best_text(report, buf, err));
+  if (!stats.finished) return kf_buf_puts(buf, "\nstate        unfinished\n", err);
+  return kf_buf_printf(buf, err, "\nstate        %s: %s\n", stats.finish_outcome, stats.finish_reason);
+}
+
+kf_status kf_report_list_row(const kf_report *report, kf_table *table, kf_err *err) {
+  kf_engine_stats stats;
+  kf_engine_get_stats(report->engine, &stats);
+  kf_candidate best;
+  int64_t median = 0, low = 0, high = 0;
+  bool found = false;
+  char text[KF_FIGURE_TEXT];
+  KF_TRY(best_of(report, &best, &median, &low, &high, &found, err));
+  KF_TRY(kf_table_cell(table, err, "%s", report->run_id));
+  KF_TRY(kf_table_cell(table, err, "%s", report->task->name));
+  KF_TRY(kf_table_cell(table, err, "%s", kf_report_device(report)));
+  KF_TRY(kf_table_cell(table, err, "%lld", (long long)stats.evaluated));
+  KF_TRY(kf_table_cell(table, err, "%s", found ? kf_figure_ratio(median, text) : "-"));
+  KF_TRY(kf_table_cell(table, err, "%s", kf_figure_ms(report->last_ms, text)));
+  return kf_table_cell(table, err, "%s", state_of(&stats));
+}
+
+static kf_status put_cell_row(const kf_report *report, const kf_archive_cell *cell, kf_table *table,
+                              kf_err *err) {
+  kf_candidate elite;
+  KF_TRY(kf_report_candidate(report, cell->elite.id, &elite, err));
+  int64_t median = 0, low = 0, high = 0;
+  (void)kf__report_interval(report, &elite, &median, &low, &high); /* an elite has a score */
+  KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
+  if (verdict == NULL) return kf_nomem(err);
+  bool timed = kf_report_verdict(report, elite.id, verdict, NULL) == KF_OK;
+  char text[KF_CELL_TEXT], a[KF_FIGURE_TEXT], b[KF_FIGURE_TEXT], c[KF_FIGURE_TEXT];
+  kf_cell_text(&cell->cell, text);
+  KF_TRY(kf_table_cell(table, err, "%s", text));
+  KF_TRY(kf_table_cell(table, err, "%lld%s", (long long)elite.id,
+                       kf__report_is_confirmed(report, elite.id) ? "*" : ""));
+  KF_TRY(kf_table_cell(table, err, "%s", kf_figure_ratio(median, a)));
+  KF_TRY(kf_table_cell(table, err, "%s to %s", kf_figure_ratio(low, b), kf_figure_ratio(high, c)));
+  KF_TRY(kf_table_cell(table, err, "%s", kf_figure_ns(timed ? verdict->time_ns : 0, a)));
+  KF_TRY(kf_table_cell(table, err, "%lld", (long long)cell->visits));
+  return kf_table_cell(table, err, "%s", elite.binding[0] != '\0' ? elite.binding : "-");
+}
+
+kf_status kf_report_archive_text(const kf_report *report, kf_buf *buf, kf_err *err) {
+  static const char *const heads[] = {"cell", "elite", "speed-up", "interval", "time", "visits", "binding"};
+  const kf_archive *archive = kf_engine_archive(report->engine);
+  if (kf_archive_count(archive) == 0) return kf_buf_puts(buf, "no cell is filled yet\n", err);
+  KF_CLEANUP(kf_table_done) kf_table table;
+  kf_table_init(&table, heads, (int)KF_COUNTOF(heads), 1u << 1 | 1u << 2 | 1u << 4 | 1u << 5);
+  for (int i = 0; i < kf_archive_count(archive); i++)
+    KF_TRY(put_cell_row(report, kf_archive_at(archive, i), &table, err));
+  return kf_table_write(&table, buf, err);
+}
