@@ -1,9 +1,11 @@
-/* builder.h - source + options -> artefact, in a compiler sandbox that sees the toolchain and one work folder only.
+/* builder.h - source + options -> artefact, in a compiler sandbox that sees the toolchain and one work folder
+ * only.
  *
- * The OpenCL builder compiles, then launches each (kernel, local size, size class) of the given plans once on memory of its own, so that
- * PoCL's lazy work-group code is in the saved binary and the runner needs no exec (CONTRACTS 4 [t]). The launched code is the
- * candidate's: the builder's process is as untrusted as a runner and lives for one build.
- * Asynchronous: the judge starts builds, watches kf_build_fd in its poll loop, stops them during timed pairs. */
+ * The OpenCL builder compiles, then launches each (kernel, local size, size class) of the given plans once on
+ * memory of its own, so that PoCL's lazy work-group code is in the saved binary and the runner needs no exec
+ * (CONTRACTS 4 [t]). The launched code is the candidate's: the builder's process is as untrusted as a runner
+ * and lives for one build. Asynchronous: the judge starts builds, watches kf_build_fd in its poll loop, stops
+ * them during timed pairs. */
 #ifndef KF_BUILD_BUILDER_H
 #define KF_BUILD_BUILDER_H
 
@@ -20,17 +22,18 @@ typedef struct {
   const char *source_name;      /* as shown in logs: "kernel.cl" */
   const kf_calls *const *plans; /* one per case to warm; borrowed until kf_build_start returns */
   int nplans;
-  const char *work_dir;         /* private, writable */
+  const char *work_dir; /* private, writable */
   int64_t timeout_ms, memory_bytes;
-  bool want_entries;            /* for `kf init`: list kernels with -cl-kernel-arg-info, no artefact, no launches */
+  bool want_entries; /* for `kf init`: list kernels with -cl-kernel-arg-info, no artefact, no launches */
 } kf_build_request;
 
 typedef struct {
-  kf_run_result result;   /* OK, BUILD_FAILED, UNSUPPORTED, REFUSED, LAUNCH_FAILED, TIMED_OUT (build_timeout), CRASHED ... */
-  bool in_launch;         /* the failure happened in a warming launch, not in the compiler */
-  char *artefact;         /* kf_free */
+  kf_run_result result; /* OK, BUILD_FAILED, UNSUPPORTED, REFUSED, LAUNCH_FAILED, TIMED_OUT (build_timeout),
+                           CRASHED ... */
+  bool in_launch;       /* the failure happened in a warming launch, not in the compiler */
+  char *artefact;       /* kf_free */
   size_t artefact_len;
-  char *log;              /* compiler log, cut at 64 KiB, paths of the work folder removed; never NULL when finished */
+  char *log; /* compiler log, cut at 64 KiB, paths of the work folder removed; never NULL when finished */
   kf_entry_info *entries; /* want_entries */
   int nentries;
   int64_t wall_ms;
@@ -40,7 +43,8 @@ typedef struct {
 int kf_builder_main(int fd); /* --role builder */
 kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, kf_err *err);
 int kf_build_fd(const kf_build *build); /* readable when there is progress to be made by kf_build_step */
-/* Advances; *ret_done when the outcome is complete. Enforces the time limit: call at least every 50 ms or on fd events. */
+/* Advances; *ret_done when the outcome is complete. Enforces the time limit: call at least every 50 ms or on
+ * fd events. */
 kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err);
 kf_status kf_build_outcome_take(kf_build *build, kf_build_outcome *ret_outcome, kf_err *err);
 void kf_build_outcome_done(kf_build_outcome *outcome);
@@ -51,16 +55,19 @@ void kf_build_free(kf_build *build); /* kills if unfinished */
 
 /* ---- plain C for references ---- */
 
-/* Compiles C sources (cc) to a shared object in the same compiler sandbox, synchronously. `defines` are whole options. */
+/* Compiles C sources (cc) to a shared object in the same compiler sandbox, synchronously. `defines` are whole
+ * options. */
 typedef struct {
   const char *source;
   size_t source_len;
-  const char *const *options; /* NULL-terminated, after the fixed ones: -std=c17 -O2 -ffp-contract=off -fPIC -shared */
+  const char *const
+      *options; /* NULL-terminated, after the fixed ones: -std=c17 -O2 -ffp-contract=off -fPIC -shared */
   const char *work_dir;
   int64_t timeout_ms;
 } kf_cc_request;
 int kf_cc_main(int fd); /* --role cc */
 /* KF_OK with *ret_object NULL: the compiler refused, log says why. KF_ENODEV: there is no cc. */
-kf_status kf_cc_compile(const kf_cc_request *request, char **ret_object, size_t *ret_len, kf_buf *log, kf_err *err);
+kf_status kf_cc_compile(const kf_cc_request *request, char **ret_object, size_t *ret_len, kf_buf *log,
+                        kf_err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* region.h - the judge's memory for a candidate's buffers on a CPU device (CONTRACTS 4, CPU memory).
  *
- * A region is one memfd holding several slots. In the child each slot ends (up to the device's base alignment) at a
- * PROT_NONE page and begins after one, so an access beyond either end faults at its address. The bytes between a slot's data
- * and its pages' edges carry a pseudo-random guard pattern, checked by the judge. The judge has its own plain mapping and
- * reads outputs without the child's help. A read-only region is sealed (F_SEAL_FUTURE_WRITE): the child cannot map it writable.
+ * A region is one memfd holding several slots. In the child each slot ends (up to the device's base
+ * alignment) at a PROT_NONE page and begins after one, so an access beyond either end faults at its address.
+ * The bytes between a slot's data and its pages' edges carry a pseudo-random guard pattern, checked by the
+ * judge. The judge has its own plain mapping and reads outputs without the child's help. A read-only region
+ * is sealed (F_SEAL_FUTURE_WRITE): the child cannot map it writable.
  *
  *     child:  | NONE | pad guard .. data | NONE | pad guard .. data | NONE |
  */
@@ -13,22 +14,26 @@
 #include "base/status.h"
 #include <stdint.h>
 
+/* PROT_NONE bytes before, between and after the slots in the child. */
+enum { KF_REGION_GAP_BYTES = 1 << 20 };
+
 typedef struct {
-  size_t bytes;
-  size_t align; /* power of two; of the data's start */
+  size_t bytes; /* may be 0: a slot without data */
+  size_t align; /* power of two up to a page; of the data's start */
 } kf_slot_spec;
 
 typedef struct kf_region kf_region;
 
 /* Judge side. `read_only`: the child may only read it. */
-kf_status kf_region_new(const kf_slot_spec *slots, int nslots, bool read_only, uint64_t guard_seed, kf_region **ret_region,
-                        kf_err *err);
+kf_status kf_region_new(const kf_slot_spec *slots, int nslots, bool read_only, uint64_t guard_seed,
+                        kf_region **ret_region, kf_err *err);
 void kf_region_free(kf_region *region);
 int kf_region_fd(const kf_region *region);
 int kf_region_nslots(const kf_region *region);
 void *kf_region_data(const kf_region *region, int slot); /* judge's mapping */
 size_t kf_region_bytes(const kf_region *region, int slot);
-/* Whether all guard bytes are as written; else *ret_slot and *ret_offset (bytes relative to the slot's data, negative = before). */
+/* Whether all guard bytes are as written; else *ret_slot and *ret_offset (bytes relative to the slot's data,
+ * negative = before). */
 bool kf_region_guards_ok(const kf_region *region, int *ret_slot, int64_t *ret_offset);
 void kf_region_guards_restore(kf_region *region);
 

@@ -1,8 +1,10 @@
-/* runner.h - the sandboxed process that executes a candidate, and the judge's side of it (CONTRACTS 4, EVALUATION Trust tier B).
+/* runner.h - the sandboxed process that executes a candidate, and the judge's side of it (CONTRACTS 4,
+ * EVALUATION Trust tier B).
  *
- * Life: start (opens the device) -> load (puts on the strict filter, then loads the artefact) -> map -> plan -> run ... -> free.
- * Nothing the child says is believed unless the judge can check it: outputs are read from the judge's own mapping, time is the
- * judge's clock from request to reply, and the child is stopped before its outputs are read. */
+ * Life: start (opens the device) -> load (puts on the strict filter, then loads the artefact) -> map -> plan
+ * -> run ... -> free. Nothing the child says is believed unless the judge can check it: outputs are read from
+ * the judge's own mapping, time is the judge's clock from request to reply, and the child is stopped before
+ * its outputs are read. */
 #ifndef KF_DEVICE_RUNNER_H
 #define KF_DEVICE_RUNNER_H
 
@@ -14,8 +16,8 @@ typedef struct kf_runner kf_runner;
 
 typedef struct {
   const char *device_id;
-  const char *work_dir;  /* private folder of this runner (kernel cache); emptied by the caller afterwards */
-  int64_t memory_bytes;  /* RLIMIT_AS and polled RSS */
+  const char *work_dir; /* private folder of this runner (kernel cache); emptied by the caller afterwards */
+  int64_t memory_bytes; /* RLIMIT_AS and polled RSS */
   int64_t call_timeout_ms;
 } kf_runner_options;
 
@@ -24,25 +26,26 @@ int kf_runner_main(int fd); /* --role runner; fd is the control socket */
 /* Returns at once; the child opens the device meanwhile. */
 kf_status kf_runner_start(const kf_runner_options *options, kf_runner **ret_runner, kf_err *err);
 /* Loads the artefact under the filter. `ret_enforced` (KF_SANDBOX_TEXT_MAX) may be NULL. */
-kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, char *ret_enforced, kf_run_result *ret_result,
-                         kf_err *err);
+kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, char *ret_enforced,
+                         kf_run_result *ret_result, kf_err *err);
 /* Where buffer i of kf_calls lives. */
 typedef struct {
   int region; /* index into the regions given to kf_runner_map */
   int slot;
 } kf_buffer_place;
 enum { KF_RUNNER_REGIONS_MAX = 4 };
-kf_status kf_runner_map(kf_runner *runner, kf_region *const *regions, int nregions, const kf_buffer_place *places,
-                        int nbuffers, kf_run_result *ret_result, kf_err *err);
+kf_status kf_runner_map(kf_runner *runner, kf_region *const *regions, int nregions,
+                        const kf_buffer_place *places, int nbuffers, kf_run_result *ret_result, kf_err *err);
 kf_status kf_runner_plan(kf_runner *runner, const kf_calls *calls, kf_run_result *ret_result, kf_err *err);
 
 typedef struct {
-  int64_t wall_ns;  /* judge's clock, request sent -> reply byte seen */
-  int64_t child_ns; /* the child's word */
+  int64_t wall_ns;     /* judge's clock, request sent -> reply byte seen */
+  int64_t child_ns;    /* the child's word */
   int64_t involuntary; /* involuntary context switches of the child in that window, -1 unknown */
 } kf_run_times;
-/* k calls, 0 = the empty request whose median is subtracted. A call beyond call_timeout_ms (or deadline_ns if earlier and not 0)
- * kills the child: KF_RUN_TIMED_OUT. After any code but OK the runner is finished and can only be freed. */
+/* k calls, 0 = the empty request whose median is subtracted. A call beyond call_timeout_ms (or deadline_ns if
+ * earlier and not 0) kills the child: KF_RUN_TIMED_OUT. After any code but OK the runner is finished and can
+ * only be freed. */
 kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_run_times *ret_times,
                         kf_run_result *ret_result, kf_err *err);
 /* Stop before outputs are read; resume before the next request. */

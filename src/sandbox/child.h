@@ -1,9 +1,9 @@
 /* child.h - every child process of the program: start, stop, kill with all it started, classify its end.
  *
- * Children are this same executable re-executed with `--role NAME` (or, for kf's proposers, a command). Each gets its own
- * process group, an empty environment plus what is listed, no file descriptor but those listed (as 3, 4, ...), stdin from /dev/null,
- * and stdout+stderr into a sealed memfd of fixed size: output is captured and capped without anyone having to drain it.
- * Threads: one owner per child. */
+ * Children are this same executable re-executed with `--role NAME` (or, for kf's proposers, a command). Each
+ * gets its own process group, an empty environment plus what is listed, no file descriptor but those listed
+ * (as 3, 4, ...), stdin from /dev/null, and stdout+stderr into a sealed memfd of fixed size: output is
+ * captured and capped without anyone having to drain it. Threads: one owner per child. */
 #ifndef KF_SANDBOX_CHILD_H
 #define KF_SANDBOX_CHILD_H
 
@@ -14,16 +14,16 @@
 enum { KF_CHILD_FDS_MAX = 8, KF_CHILD_OUTPUT_MAX = 65536 };
 
 typedef struct {
-  const char *executable;       /* NULL: /proc/self/exe */
-  const char *const *argv;      /* NULL-terminated, argv[0] included */
-  const char *const *env;       /* NULL-terminated "NAME=value"; NULL: empty */
-  const char *work_dir;         /* current folder of the child; NULL: / */
-  int fds[KF_CHILD_FDS_MAX];    /* become 3, 4, ... in the child; still open here afterwards */
+  const char *executable;    /* NULL: /proc/self/exe */
+  const char *const *argv;   /* NULL-terminated, argv[0] included */
+  const char *const *env;    /* NULL-terminated "NAME=value"; NULL: empty */
+  const char *work_dir;      /* current folder of the child; NULL: / */
+  int fds[KF_CHILD_FDS_MAX]; /* become 3, 4, ... in the child; still open here afterwards */
   int nfds;
-  bool idle_priority;           /* SCHED_IDLE: builds give way to measurements (EVALUATION Timing 13) */
-  int64_t memory_bytes;         /* RLIMIT_AS; 0: no limit (GPU runners) */
-  int64_t file_bytes;           /* RLIMIT_FSIZE; 0: no limit */
-  int64_t rss_bytes;            /* polled by the parent in kf_child_poll; 0: no limit */
+  bool idle_priority;   /* SCHED_IDLE: builds give way to measurements (EVALUATION Timing 13) */
+  int64_t memory_bytes; /* RLIMIT_AS; 0: no limit (GPU runners) */
+  int64_t file_bytes;   /* RLIMIT_FSIZE; 0: no limit */
+  int64_t rss_bytes;    /* polled by the parent in kf_child_poll; 0: no limit */
 } kf_child_options;
 
 typedef struct kf_child kf_child;
@@ -45,7 +45,8 @@ typedef struct {
   kf_exit_kind kind;
   int code;          /* exit code or signal number */
   bool killed_by_us; /* kf_child_kill was called before it ended */
-  bool over_memory;  /* ended or was killed for memory (rss_bytes, SIGKILL of the kernel's OOM killer under cgroup) */
+  bool over_memory;  /* ended or was killed for memory (rss_bytes, SIGKILL of the kernel's OOM killer under
+                        cgroup) */
 } kf_exit;
 
 /* Non-blocking look: reaps if it ended; kills it if it is over rss_bytes. */
@@ -54,7 +55,8 @@ kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err);
 kf_status kf_child_wait(kf_child *child, int64_t deadline_ns, kf_exit *ret_exit, kf_err *err);
 /* What it printed so far, at most KF_CHILD_OUTPUT_MAX bytes, NULs replaced; appended to buf. */
 kf_status kf_child_output(kf_child *child, kf_buf *buf, kf_err *err);
-/* Involuntary context switches of the group leader so far (all threads), for dropping disturbed blocks; -1 unknown. */
+/* Involuntary context switches of the group leader so far (all threads), for dropping disturbed blocks; -1
+ * unknown. */
 int64_t kf_child_involuntary(const kf_child *child);
 
 /* "killed by signal 11 (segmentation fault)", "exited with code 3" */

@@ -1,0 +1,359 @@
+/* builder.c - the judge's side of a build: starts the child, collects its frames, keeps its time, explains
+ * its end. */
+#include "build/build_protocol.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "build/build_log.h"
+#include "device/calls_blob.h"
+#include "device/fault.h"
+#include "device/role_env.h"
+#include "sandbox/channel.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct kf_build {
+  kf_child *child;
+  int fd, fault_fd;
+  kf_fault_page *fault;
+  int64_t start_ns, limit_ns, paused_ns, pause_start_ns; /* pause_start_ns 0: running */
+  bool done, taken, got_result, want_entries;
+  kf_buf incoming, log, artefact, entries;
+  char work_dir[KF_PATH_MAX], source_name[64];
+  kf_build_outcome outcome;
+};
+
+static kf_status pack_wire(const kf_build_request *request, kf_buf *wire, kf_err *err) {
+  kf_build_wire *head = kf_calloc(1, sizeof *head);
+  if (!head) return kf_nomem(err);
+  kf_status status = KF_OK;
+  if (request->nplans < 0 || request->nplans > KF_BUILD_PLANS_MAX) {
+    status = kf_fail(err, KF_EBUG, "build: %d plans", request->nplans);
+    goto out;
+  }
+  if (snprintf(head->device_id, sizeof head->device_id, "%s", request->device_id) >=
+          (int)sizeof head->device_id ||
+      snprintf(head->work_dir, sizeof head->work_dir, "%s", request->work_dir) >=
+          (int)sizeof head->work_dir) {
+    status = kf_fail(err, KF_EINVAL, "build: device id or work folder too long");
+    goto out;
+  }
+  snprintf(head->source_name, sizeof head->source_name, "%.63s",
+           request->source_name ? request->source_name : "kernel.cl");
+  head->source_len = request->source_len;
+  head->options_len = strlen(request->options);
+  head->nplans = request->want_entries ? 0 : (uint32_t)request->nplans;
+  head->want_entries = request->want_entries;
+  KF_GO(kf_buf_append(wire, head, sizeof *head, err));
+  KF_GO(kf_buf_append(wire, request->source, request->source_len, err));
+  KF_GO(kf_buf_append(wire, request->options, head->options_len, err));
+  for (uint32_t i = 0; i < head->nplans; i++)
+    KF_GO(kf_calls_pack(request->plans[i], wire, err));
+out:
+  kf_free(head);
+  return status;
+}
+
+static kf_status send_request(kf_build *build, const kf_build_request *request, kf_err *err) {
+  kf_buf wire;
+  int fds[2] = {-1, build->fault_fd};
+  kf_buf_init(&wire, KF_BUILD_WIRE_MAX);
+  kf_status status = pack_wire(request, &wire, err);
+  if (status == KF_OK) status = kf_blob_new("kf-build", wire.data, wire.len, &fds[0], err);
+  kf_build_hello hello = {.wire_bytes = wire.len};
+  if (status == KF_OK) status = kf_channel_send(build->fd, &hello, sizeof hello, fds, 2, err);
+  if (fds[0] >= 0) close(fds[0]);
+  kf_buf_done(&wire);
+  return status;
+}
+
+static kf_status spawn(kf_build *build, const kf_build_request *request, kf_err *err) {
+  static const char *const argv[] = {"kf-eval", "--role", "builder", NULL};
+  enum { FILE_BYTES_MAX = 1 << 30 };
+  int fds[2] = {-1, -1};
+  kf_role_env *env = kf_alloc(sizeof *env);
+  if (!env) return kf_nomem(err);
+  kf_status status = KF_OK;
+  KF_GO(kf_role_env_init(env, request->work_dir, err));
+  KF_GO(kf_channel_pair(SOCK_STREAM, fds, err));
+  kf_child_options options = {.argv = argv,
+                              .env = env->env,
+                              .work_dir = request->work_dir,
+                              .fds = {fds[1]},
+                              .nfds = 1,
+                              .idle_priority = true,
+                              .memory_bytes = kf_role_address_limit(request->memory_bytes),
+                              .file_bytes = FILE_BYTES_MAX,
+                              .rss_bytes = request->memory_bytes};
+  KF_GO(kf_child_spawn(&options, &build->child, err));
+  build->fd = fds[0];
+  fds[0] = -1;
+out:
+  if (fds[0] >= 0) close(fds[0]);
+  if (fds[1] >= 0) close(fds[1]);
+  kf_free(env);
+  return status;
+}
+
+kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, kf_err *err) {
+  kf_build *build = kf_calloc(1, sizeof *build);
+  if (!build) return kf_nomem(err);
+  build->fd = build->fault_fd = -1;
+  build->want_entries = request->want_entries;
+  build->outcome.result.slot = -1;
+  kf_buf_init(&build->incoming, 2 * (size_t)KF_BUILD_FRAME_MAX);
+  kf_buf_init(&build->log, 2 * (size_t)KF_BUILD_LOG_MAX);
+  kf_buf_init(&build->artefact, KF_BUILD_ARTEFACT_MAX);
+  kf_buf_init(&build->entries, KF_BUILD_ENTRIES_MAX * sizeof(kf_entry_info));
+  snprintf(build->work_dir, sizeof build->work_dir, "%s", request->work_dir);
+  snprintf(build->source_name, sizeof build->source_name, "%.63s",
+           request->source_name ? request->source_name : "kernel.cl");
+  build->start_ns = kf_now_ns();
+  build->limit_ns = request->timeout_ms * 1000000;
+  kf_status status = kf_fault_page_new(&build->fault_fd, &build->fault, err);
+  if (status == KF_OK) status = spawn(build, request, err);
+  if (status == KF_OK) status = send_request(build, request, err);
+  if (status != KF_OK) {
+    kf_build_free(build);
+    return status;
+  }
+  *ret_build = build;
+  return KF_OK;
+}
+
+void kf_build_free(kf_build *build) {
+  if (!build) return;
+  kf_child_free(build->child);
+  if (build->fd >= 0) close(build->fd);
+  kf_fault_page_free(build->fault_fd, build->fault);
+  kf_buf_done(&build->incoming);
+  kf_buf_done(&build->log);
+  kf_buf_done(&build->artefact);
+  kf_buf_done(&build->entries);
+  kf_build_outcome_done(&build->outcome);
+  kf_free(build);
+}
+
+int kf_build_fd(const kf_build *build) {
+  return build->fd;
+}
+
+kf_status kf_build_pause(kf_build *build, kf_err *err) {
+  if (build->done || build->pause_start_ns != 0) return KF_OK;
+  KF_TRY(kf_child_stop(build->child, err));
+  build->pause_start_ns = kf_now_ns();
+  return KF_OK;
+}
+
+kf_status kf_build_resume(kf_build *build, kf_err *err) {
+  if (build->pause_start_ns == 0) return KF_OK;
+  build->paused_ns += kf_now_ns() - build->pause_start_ns;
+  build->pause_start_ns = 0;
+  return build->done ? KF_OK : kf_child_continue(build->child, err);
+}
+
+static int64_t elapsed_ns(const kf_build *build) {
+  int64_t until = build->pause_start_ns != 0 ? build->pause_start_ns : kf_now_ns();
+  return until - build->start_ns - build->paused_ns;
+}
+
+/* ---- frames ---- */
+
+static kf_status take_result(kf_build *build, const char *bytes, size_t len, kf_err *err) {
+  kf_build_result answer;
+  if (len != sizeof answer) return kf_fail(err, KF_EPROTO, "builder: a result of %zu bytes", len);
+  memcpy(&answer, bytes, sizeof answer);
+  answer.error[sizeof answer.error - 1] = answer.result.text[sizeof answer.result.text - 1] = '\0';
+  if (answer.status != KF_OK && !build->outcome.in_launch) {
+    bool known = answer.status > KF_OK && answer.status <= KF_EBUG;
+    return kf_fail(err, known ? (kf_status)answer.status : KF_EPROTO, "builder: %s", answer.error);
+  }
+  if (answer.status != KF_OK) {
+    answer.result = (kf_run_result){.code = KF_RUN_CRASHED, .slot = -1};
+    snprintf(answer.result.text, sizeof answer.result.text, "the builder failed: %s", answer.error);
+  }
+  if (answer.result.code > KF_RUN_FORGED) answer.result.code = KF_RUN_CRASHED;
+  build->outcome.result = answer.result;
+  build->got_result = true;
+  return KF_OK;
+}
+
+/* A frame that is too much or makes no sense is KF_EPROTO or KF_EINVAL: the caller turns it into the
+ * candidate's crash. */
+static kf_status take_frame(kf_build *build, uint32_t kind, const char *bytes, size_t len, kf_err *err) {
+  switch (kind) {
+  case KF_BUILD_ENFORCED:
+    snprintf(build->outcome.enforced, sizeof build->outcome.enforced, "%.*s", (int)(len < 150 ? len : 150),
+             bytes);
+    return KF_OK;
+  case KF_BUILD_IN_LAUNCH:
+    build->outcome.in_launch = true;
+    return KF_OK;
+  case KF_BUILD_LOG:
+    return kf_buf_append(&build->log, bytes, len, err);
+  case KF_BUILD_ENTRIES:
+    return kf_buf_append(&build->entries, bytes, len, err);
+  case KF_BUILD_ARTEFACT:
+    return kf_buf_append(&build->artefact, bytes, len, err);
+  case KF_BUILD_RESULT:
+    return take_result(build, bytes, len, err);
+  default:
+    return kf_fail(err, KF_EPROTO, "builder: unknown frame %u", kind);
+  }
+}
+
+static kf_status parse_frames(kf_build *build, kf_err *err) {
+  kf_build_frame frame;
+  while (!build->got_result && build->incoming.len >= sizeof frame) {
+    memcpy(&frame, build->incoming.data, sizeof frame);
+    if (frame.len > KF_BUILD_FRAME_MAX)
+      return kf_fail(err, KF_EPROTO, "builder: a frame of %u bytes", frame.len);
+    if (build->incoming.len - sizeof frame < frame.len) return KF_OK;
+    KF_TRY(take_frame(build, frame.kind, build->incoming.data + sizeof frame, frame.len, err));
+    kf_buf_drop(&build->incoming, sizeof frame + frame.len);
+  }
+  return KF_OK;
+}
+
+/* Reads what is there. *ret_closed: the child has closed its end. */
+static kf_status read_frames(kf_build *build, bool *ret_closed, kf_err *err) {
+  enum { PART = 65536 };
+  while (!build->got_result) {
+    KF_TRY(kf_buf_reserve(&build->incoming, PART, err));
+    ssize_t got = recv(build->fd, build->incoming.data + build->incoming.len, PART, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return KF_OK;
+    if (got <= 0) {
+      *ret_closed = true;
+      return KF_OK;
+    }
+    build->incoming.len += (size_t)got;
+    KF_TRY(parse_frames(build, err));
+  }
+  return KF_OK;
+}
+
+/* ---- the end ---- */
+
+static bool says_out_of_memory(const char *output) {
+  return strstr(output, "out of memory") || strstr(output, "bad_alloc") ||
+         strstr(output, "Cannot allocate memory");
+}
+
+/* What the process printed belongs to the log when there is no other explanation. */
+static kf_status add_output(kf_build *build, kf_err *err) {
+  kf_buf output;
+  kf_buf_init(&output, KF_CHILD_OUTPUT_MAX);
+  kf_status status = kf_child_output(build->child, &output, err);
+  kf_run_result *result = &build->outcome.result;
+  if (status == KF_OK && result->code == KF_RUN_CRASHED && says_out_of_memory(kf_buf_text(&output)))
+    result->code = KF_RUN_OUT_OF_MEMORY;
+  if (status == KF_OK) {
+    size_t room = build->log.max - build->log.len, len = output.len < room ? output.len : room;
+    status = kf_buf_append(&build->log, kf_buf_text(&output), len, err);
+  }
+  kf_buf_done(&output);
+  return status;
+}
+
+static kf_status conclude_crash(kf_build *build, kf_err *err) {
+  kf_exit end;
+  KF_TRY(kf_child_wait(build->child, kf_now_ns() + 2000000000, &end, err));
+  if (end.kind == KF_EXIT_RUNNING) {
+    KF_TRY(kf_child_kill(build->child, err));
+    KF_TRY(kf_child_poll(build->child, &end, err));
+  }
+  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. */
+  if (end.kind == KF_EXIT_SIGNAL && end.code == SIGKILL && !end.killed_by_us && !end.over_memory)
+    return kf_fail(err, KF_EIO, "builder: killed from outside");
+  kf_fault_classify(build->fault, &end, NULL, &build->outcome.result);
+  return add_output(build, err);
+}
+
+static kf_status conclude_timeout(kf_build *build, kf_err *err) {
+  KF_TRY(kf_child_kill(build->child, err));
+  build->outcome.result = (kf_run_result){.code = KF_RUN_TIMED_OUT, .slot = -1};
+  snprintf(build->outcome.result.text, sizeof build->outcome.result.text, "%s did not end within %lld ms",
+           build->outcome.in_launch ? "a trial launch" : "the compiler",
+           (long long)(build->limit_ns / 1000000));
+  return KF_OK;
+}
+
+static kf_status fill_outcome(kf_build *build, kf_err *err) {
+  kf_build_outcome *outcome = &build->outcome;
+  outcome->wall_ms = elapsed_ns(build) / 1000000;
+  kf_build_log_clean(&build->log, build->work_dir, build->source_name, KF_BUILD_LOG_MAX);
+  outcome->log = kf_buf_take(&build->log);
+  if (!outcome->log) return kf_nomem(err);
+  if (outcome->result.code != KF_RUN_OK) return KF_OK;
+  outcome->in_launch = false; /* it is about failures */
+  if (build->want_entries) {
+    outcome->nentries = (int)(build->entries.len / sizeof *outcome->entries);
+    outcome->entries = (kf_entry_info *)(void *)kf_buf_take(&build->entries);
+    return outcome->entries ? KF_OK : kf_nomem(err);
+  }
+  outcome->artefact_len = build->artefact.len;
+  outcome->artefact = kf_buf_take(&build->artefact);
+  return outcome->artefact ? KF_OK : kf_nomem(err);
+}
+
+/* Ours, or the candidate's doing? Before its code has run, what the builder sends is believed. */
+static kf_status frame_failure(kf_build *build, kf_status status, const kf_err *why, kf_err *err) {
+  if (!build->outcome.in_launch || status == KF_ENOMEM) return kf_fail(err, status, "%s", why->msg);
+  build->outcome.result = (kf_run_result){.code = KF_RUN_FORGED, .slot = -1};
+  snprintf(build->outcome.result.text, sizeof build->outcome.result.text,
+           "the builder's answer is malformed: %.200s", why->msg);
+  build->got_result = true;
+  return KF_OK;
+}
+
+kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err) {
+  bool closed = false;
+  kf_err why = {.code = KF_OK};
+  if (build->done) {
+    *ret_done = true;
+    return KF_OK;
+  }
+  kf_status status = read_frames(build, &closed, &why);
+  if (status != KF_OK) KF_TRY(frame_failure(build, status, &why, err));
+  kf_exit end = {.kind = KF_EXIT_RUNNING};
+  if (!build->got_result && !closed) {
+    KF_TRY(kf_child_poll(build->child, &end, err));
+    /* It may have sent its last words between the two looks. */
+    if (end.kind != KF_EXIT_RUNNING) {
+      status = read_frames(build, &closed, &why);
+      if (status != KF_OK) KF_TRY(frame_failure(build, status, &why, err));
+    }
+  }
+  if (build->got_result)
+    KF_TRY(kf_child_kill(build->child, err));
+  else if (closed || end.kind != KF_EXIT_RUNNING)
+    KF_TRY(conclude_crash(build, err));
+  else if (elapsed_ns(build) > build->limit_ns)
+    KF_TRY(conclude_timeout(build, err));
+  else {
+    *ret_done = false;
+    return KF_OK;
+  }
+  KF_TRY(fill_outcome(build, err));
+  build->done = true;
+  *ret_done = true;
+  return KF_OK;
+}
+
+kf_status kf_build_outcome_take(kf_build *build, kf_build_outcome *ret_outcome, kf_err *err) {
+  if (!build->done || build->taken) return kf_fail(err, KF_EBUG, "build: no outcome to take");
+  build->taken = true;
+  *ret_outcome = build->outcome;
+  memset(&build->outcome, 0, sizeof build->outcome);
+  return KF_OK;
+}
+
+void kf_build_outcome_done(kf_build_outcome *outcome) {
+  kf_free(outcome->artefact);
+  kf_free(outcome->log);
+  kf_free(outcome->entries);
+  memset(outcome, 0, sizeof *outcome);
+}

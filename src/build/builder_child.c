@@ -1,0 +1,122 @@
+/* builder_child.c - the compiler sandbox: compile, warm, save, send. As untrusted as a runner once the
+ * candidate's code has run. */
+#include "build/build_protocol.h"
+
+#include "base/alloc.h"
+#include "device/calls_blob.h"
+#include "device/fault.h"
+#include "device/role_env.h"
+#include "sandbox/channel.h"
+#include <unistd.h>
+
+typedef struct {
+  int fd, fault_fd;
+  char *blob;
+  const kf_build_wire *wire;
+  const char *source;
+  char *options;
+  kf_calls *plans[KF_BUILD_PLANS_MAX];
+  int nplans;
+  kf_fault_page *fault;
+} builder_state;
+
+static kf_status send_frame(int fd, kf_build_frame_kind kind, const void *bytes, size_t len, kf_err *err) {
+  const char *from = bytes;
+  do {
+    size_t part = len < KF_BUILD_FRAME_MAX ? len : KF_BUILD_FRAME_MAX;
+    kf_build_frame frame = {kind, (uint32_t)part};
+    KF_TRY(kf_fs_write_fd(fd, &frame, sizeof frame, err));
+    if (part > 0) KF_TRY(kf_fs_write_fd(fd, from, part, err));
+    from += part;
+    len -= part;
+  } while (len > 0);
+  return KF_OK;
+}
+
+static kf_status receive(builder_state *state, kf_err *err) {
+  kf_build_hello hello;
+  int fds[2], nfds = 0;
+  size_t len = 0;
+  kf_channel_event event = KF_CHANNEL_CLOSED;
+  KF_TRY(kf_channel_recv(state->fd, -1, &hello, sizeof hello, &len, fds, 2, &nfds, &event, err));
+  if (event != KF_CHANNEL_MESSAGE || len != sizeof hello || nfds != 2)
+    return kf_fail(err, KF_EPROTO, "builder: no request");
+  KF_TRY(kf_blob_read(fds[0], KF_BUILD_WIRE_MAX, &state->blob, &len, err));
+  close(fds[0]);
+  state->fault_fd = fds[1];
+  const kf_build_wire *wire = (const kf_build_wire *)(const void *)state->blob;
+  if (len < sizeof *wire || wire->source_len > len || wire->options_len > len ||
+      sizeof *wire + wire->source_len + wire->options_len > len || wire->nplans > KF_BUILD_PLANS_MAX)
+    return kf_fail(err, KF_EPROTO, "builder: bad request");
+  state->wire = wire;
+  state->source = state->blob + sizeof *wire;
+  state->options = kf_strndup(state->source + wire->source_len, wire->options_len);
+  if (!state->options) return kf_nomem(err);
+  size_t at = sizeof *wire + wire->source_len + wire->options_len;
+  for (uint32_t i = 0; i < wire->nplans; i++) {
+    size_t used = 0;
+    KF_TRY(kf_calls_unpack(state->blob + at, len - at, &used, &state->plans[i], err));
+    state->nplans++;
+    at += used;
+  }
+  return KF_OK;
+}
+
+static kf_status send_entries(builder_state *state, kf_program *program, kf_err *err) {
+  kf_entry_info *entries = kf_calloc(KF_BUILD_ENTRIES_MAX, sizeof *entries);
+  int count = 0;
+  if (!entries) return kf_nomem(err);
+  kf_status status = kf_program_entries(program, entries, KF_BUILD_ENTRIES_MAX, &count, err);
+  for (int i = 0; i < count && status == KF_OK; i++)
+    status = send_frame(state->fd, KF_BUILD_ENTRIES, &entries[i], sizeof entries[i], err);
+  kf_free(entries);
+  return status;
+}
+
+static kf_status warm_and_save(builder_state *state, kf_backend *backend, kf_program *program,
+                               kf_run_result *result, kf_err *err) {
+  kf_buf binary;
+  KF_TRY(send_frame(state->fd, KF_BUILD_IN_LAUNCH, NULL, 0, err));
+  KF_TRY(kf__build_warm(backend, program, state->plans, state->nplans, state->fault, result, err));
+  if (result->code != KF_RUN_OK) return KF_OK;
+  kf_buf_init(&binary, KF_BUILD_ARTEFACT_MAX);
+  kf_status status = kf_backend_save(backend, program, &binary, err);
+  if (status == KF_OK) status = send_frame(state->fd, KF_BUILD_ARTEFACT, binary.data, binary.len, err);
+  kf_buf_done(&binary);
+  return status;
+}
+
+static kf_status build(builder_state *state, kf_run_result *result, kf_err *err) {
+  static kf_role_policy policy;
+  char enforced[KF_SANDBOX_TEXT_MAX];
+  kf_backend *backend = NULL;
+  kf_program *program = NULL;
+  kf_buf log;
+  KF_TRY(receive(state, err));
+  kf_role_policy_init(&policy, KF_PROFILE_BUILDER, state->wire->work_dir);
+  KF_TRY(kf_sandbox_enter_files(&policy.policy, err));
+  KF_TRY(kf_backend_open(state->wire->device_id, &backend, err));
+  KF_TRY(kf_sandbox_enter(&policy.policy, enforced, err));
+  KF_TRY(send_frame(state->fd, KF_BUILD_ENFORCED, enforced, strlen(enforced), err));
+  KF_TRY(kf_fault_install(state->fault_fd, &state->fault, err));
+  kf_buf_init(&log, KF_BUILD_LOG_MAX);
+  KF_TRY(kf_backend_compile(backend, state->source, state->wire->source_len, state->options, &log, &program,
+                            result, err));
+  KF_TRY(send_frame(state->fd, KF_BUILD_LOG, kf_buf_text(&log), log.len, err));
+  kf_buf_done(&log);
+  if (result->code != KF_RUN_OK) return KF_OK;
+  if (state->wire->want_entries) return send_entries(state, program, err);
+  return warm_and_save(state, backend, program, result, err);
+}
+
+/* Ends with what it has: the process dies next, and so do its objects. */
+int kf_builder_main(int fd) {
+  static builder_state state;
+  static kf_build_result answer;
+  kf_err err = {.code = KF_OK};
+  state.fd = fd;
+  answer.result.slot = -1;
+  answer.status = (int32_t)build(&state, &answer.result, &err);
+  if (answer.status != KF_OK) snprintf(answer.error, sizeof answer.error, "%.200s", err.msg);
+  return send_frame(fd, KF_BUILD_RESULT, &answer, sizeof answer, &err) == KF_OK ? 0 : 1;
+}

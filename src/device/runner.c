@@ -1,0 +1,370 @@
+/* runner.c - the judge's side of a runner: requests, its own clock, limits, and what a child's end means. */
+#include "device/runner_protocol.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "device/backend_internal.h"
+#include "device/calls_blob.h"
+#include "device/fault.h"
+#include "device/role_env.h"
+#include "sandbox/channel.h"
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+  START_TIMEOUT_MS = 60000, /* opening a device on a loaded machine */
+  LOOK_EVERY_MS = 50,       /* at the child's memory, while waiting */
+  EVIDENCE_MS = 2000,       /* for the second message of a run */
+};
+
+struct kf_runner {
+  kf_child *child;
+  int fd, fault_fd;
+  kf_fault_page *fault;
+  int64_t call_timeout_ms;
+  uint64_t nonce; /* of the request being answered */
+  bool opened;    /* the child has said that the device is open */
+  bool loaded;    /* foreign code is in the child: from now on nothing it says is a failure of ours */
+  bool finished;
+  bool stopped;
+  kf_calls names; /* buffers of the last plan, for messages; no steps */
+  char name_text[KF_ARGS_MAX + KF_TEMPS_MAX][64];
+};
+
+static kf_status send_request(kf_runner *runner, kf_runner_op op, uint32_t k, const int *fds, int nfds,
+                              kf_err *err) {
+  kf_runner_request request = {.op = op, .k = k, .nonce = runner->nonce};
+  return kf_channel_send(runner->fd, &request, sizeof request, fds, nfds, err);
+}
+
+/* Fresh for each request; not part of a timed window. */
+static void new_nonce(kf_runner *runner) {
+  kf_random_bytes(&runner->nonce, sizeof runner->nonce);
+}
+
+/* Sends bytes as a blob, then `more` descriptors. */
+static kf_status send_blob(kf_runner *runner, kf_runner_op op, const void *bytes, size_t len, const int *more,
+                           int nmore, kf_err *err) {
+  int fds[1 + KF_RUNNER_REGIONS_MAX];
+  KF_TRY(kf_blob_new("kf-request", bytes, len, &fds[0], err));
+  for (int i = 0; i < nmore; i++)
+    fds[i + 1] = more[i];
+  new_nonce(runner);
+  kf_status status = send_request(runner, op, 0, fds, nmore + 1, err);
+  close(fds[0]);
+  return status;
+}
+
+/* PoCL aborts when it cannot link work-group code; it only tries to when the artefact lacks it. */
+static bool lacks_code(kf_runner *runner, const kf_exit *end) {
+  if (end->kind != KF_EXIT_SIGNAL || end->code != SIGABRT) return false;
+  kf_buf output;
+  kf_buf_init(&output, KF_CHILD_OUTPUT_MAX);
+  bool lacks = kf_child_output(runner->child, &output, NULL) == KF_OK &&
+               (strstr(kf_buf_text(&output), "Final linking of kernel") ||
+                strstr(kf_buf_text(&output), "linker command failed"));
+  kf_buf_done(&output);
+  return lacks;
+}
+
+/* The child's end, or its silence, as a result. Kills it if it still runs. */
+static kf_status conclude_end(kf_runner *runner, bool timed_out, int64_t limit_ms, kf_run_result *ret_result,
+                              kf_err *err) {
+  enum { GRACE_NS = 2000000000 }; /* between the closed socket and the end of the process */
+  kf_exit end;
+  runner->finished = true;
+  KF_TRY(kf_child_wait(runner->child, timed_out ? 0 : kf_now_ns() + GRACE_NS, &end, err));
+  bool ran = end.kind == KF_EXIT_RUNNING;
+  if (ran) {
+    KF_TRY(kf_child_kill(runner->child, err));
+    KF_TRY(kf_child_poll(runner->child, &end, err));
+  }
+  if (timed_out && (ran || end.killed_by_us) && !end.over_memory)
+    kf__result_set(ret_result, KF_RUN_TIMED_OUT, 0, "no answer within %lld ms", (long long)limit_ms);
+  else if (ran)
+    kf__result_set(ret_result, KF_RUN_FORGED, 0, "the process closed its control socket and ran on");
+  else if (lacks_code(runner, &end))
+    kf__result_set(ret_result, KF_RUN_LAUNCH_FAILED, 0,
+                   "the artefact has no code for this launch: its kernel, local size and size class were in "
+                   "no plan of the build");
+  else
+    kf_fault_classify(runner->fault, &end, &runner->names, ret_result);
+  return KF_OK;
+}
+
+static kf_status forged(kf_runner *runner, const char *what, kf_run_result *ret_result, kf_err *err) {
+  runner->finished = true;
+  kf__result_set(ret_result, KF_RUN_FORGED, 0, "the process sent %s on its control socket", what);
+  return kf_child_kill(runner->child, err);
+}
+
+typedef enum { GOT_MESSAGE, GOT_END } wait_outcome;
+
+/* Waits for one message and meanwhile looks at the child's memory. GOT_END: *ret_result is set and the runner
+ * finished. */
+static kf_status wait_message(kf_runner *runner, int64_t deadline_ns, int64_t limit_ms, void *bytes,
+                              size_t room, size_t *ret_len, wait_outcome *ret_outcome,
+                              kf_run_result *ret_result, kf_err *err) {
+  *ret_outcome = GOT_END;
+  for (;;) {
+    int64_t now = kf_now_ns(), look = now + (int64_t)LOOK_EVERY_MS * 1000000;
+    kf_channel_event event = KF_CHANNEL_CLOSED;
+    kf_err broken = {.code = KF_OK};
+    kf_status status = kf_channel_recv(runner->fd, look < deadline_ns ? look : deadline_ns, bytes, room,
+                                       ret_len, NULL, 0, NULL, &event, &broken);
+    if (status == KF_EPROTO) return forged(runner, "too long a message", ret_result, err);
+    if (status != KF_OK) return kf_fail(err, status, "runner: %s", broken.msg);
+    if (event == KF_CHANNEL_MESSAGE) {
+      *ret_outcome = GOT_MESSAGE;
+      return KF_OK;
+    }
+    if (event == KF_CHANNEL_CLOSED) return conclude_end(runner, false, limit_ms, ret_result, err);
+    kf_exit end;
+    KF_TRY(kf_child_poll(runner->child, &end, err));
+    if (end.kind != KF_EXIT_RUNNING) return conclude_end(runner, false, limit_ms, ret_result, err);
+    if (kf_now_ns() >= deadline_ns) return conclude_end(runner, true, limit_ms, ret_result, err);
+  }
+}
+
+/* One reply struct. Before foreign code is loaded a failure of the child is one of ours. */
+static kf_status wait_reply(kf_runner *runner, kf_runner_op op, int64_t deadline_ns, int64_t limit_ms,
+                            kf_runner_reply *reply, kf_run_result *ret_result, kf_err *err) {
+  size_t len = 0;
+  wait_outcome outcome;
+  kf_run_result result;
+  KF_TRY(wait_message(runner, deadline_ns, limit_ms, reply, sizeof *reply, &len, &outcome, &result, err));
+  if (outcome == GOT_END) {
+    if (!runner->loaded && op == KF_RUNNER_START)
+      return kf_fail(err, result.code == KF_RUN_TIMED_OUT ? KF_ETIMEOUT : KF_ENODEV,
+                     "runner: opening the device: %s", result.text);
+    *ret_result = result;
+    return KF_OK;
+  }
+  if (len != sizeof *reply || reply->op != (uint32_t)op || reply->nonce != runner->nonce)
+    return forged(runner, "a message nobody asked for", ret_result, err);
+  reply->error[sizeof reply->error - 1] = reply->enforced[sizeof reply->enforced - 1] = '\0';
+  reply->result.text[sizeof reply->result.text - 1] = '\0';
+  if (reply->result.code > KF_RUN_OUT_OF_MEMORY)
+    reply->result.code = KF_RUN_LAUNCH_FAILED; /* judge-side codes */
+  if (reply->status != KF_OK) {
+    runner->finished = true;
+    if (!runner->loaded) {
+      bool known = reply->status > KF_OK && reply->status <= KF_EBUG;
+      return kf_fail(err, known ? (kf_status)reply->status : KF_EPROTO, "runner: %s", reply->error);
+    }
+    bool memory = reply->status == KF_ENOMEM;
+    kf__result_set(&reply->result, memory ? KF_RUN_OUT_OF_MEMORY : KF_RUN_CRASHED, 0, "the runner failed: %s",
+                   reply->error);
+  }
+  if (reply->result.code != KF_RUN_OK) {
+    runner->finished = true;
+    KF_TRY(kf_child_kill(runner->child, err));
+  }
+  *ret_result = reply->result;
+  return KF_OK;
+}
+
+static kf_status check_usable(const kf_runner *runner, kf_err *err) {
+  if (runner->finished) return kf_fail(err, KF_EBUG, "runner: used after it was finished");
+  if (runner->stopped) return kf_fail(err, KF_EBUG, "runner: used while it is stopped");
+  return KF_OK;
+}
+
+static int64_t ms_from_now(int64_t ms) {
+  return kf_now_ns() + ms * 1000000;
+}
+
+/* ---- life ---- */
+
+static kf_status spawn(const kf_runner_options *options, kf_runner *runner, kf_err *err) {
+  static const char *const argv[] = {"kf-eval", "--role", "runner", NULL};
+  enum { FILE_BYTES_MAX = 1 << 30 };
+  int fds[2] = {-1, -1};
+  kf_runner_start_data *start = kf_calloc(1, sizeof *start);
+  kf_role_env *env = kf_alloc(sizeof *env);
+  kf_status status = start && env ? KF_OK : kf_nomem(err);
+  if (status != KF_OK) goto out;
+  if (snprintf(start->device_id, sizeof start->device_id, "%s", options->device_id) >=
+          (int)sizeof start->device_id ||
+      snprintf(start->work_dir, sizeof start->work_dir, "%s", options->work_dir) >=
+          (int)sizeof start->work_dir) {
+    status = kf_fail(err, KF_EINVAL, "runner: device id or work folder too long");
+    goto out;
+  }
+  KF_GO(kf_role_env_init(env, options->work_dir, err));
+  KF_GO(kf_channel_pair(SOCK_SEQPACKET, fds, err));
+  kf_child_options child = {.argv = argv,
+                            .env = env->env,
+                            .work_dir = options->work_dir,
+                            .fds = {fds[1]},
+                            .nfds = 1,
+                            .memory_bytes = kf_role_address_limit(options->memory_bytes),
+                            .file_bytes = FILE_BYTES_MAX,
+                            .rss_bytes = options->memory_bytes};
+  KF_GO(kf_child_spawn(&child, &runner->child, err));
+  runner->fd = fds[0];
+  fds[0] = -1;
+  KF_GO(send_blob(runner, KF_RUNNER_START, start, sizeof *start, &runner->fault_fd, 1, err));
+out:
+  if (fds[0] >= 0) close(fds[0]);
+  if (fds[1] >= 0) close(fds[1]);
+  kf_free(start);
+  kf_free(env);
+  return status;
+}
+
+kf_status kf_runner_start(const kf_runner_options *options, kf_runner **ret_runner, kf_err *err) {
+  kf_runner *runner = kf_calloc(1, sizeof *runner);
+  if (!runner) return kf_nomem(err);
+  runner->fd = runner->fault_fd = -1;
+  runner->call_timeout_ms = options->call_timeout_ms;
+  kf_status status = kf_fault_page_new(&runner->fault_fd, &runner->fault, err);
+  if (status == KF_OK) status = spawn(options, runner, err);
+  if (status != KF_OK) {
+    kf_runner_free(runner);
+    return status;
+  }
+  *ret_runner = runner;
+  return KF_OK;
+}
+
+void kf_runner_free(kf_runner *runner) {
+  if (!runner) return;
+  kf_child_free(runner->child);
+  if (runner->fd >= 0) close(runner->fd);
+  kf_fault_page_free(runner->fault_fd, runner->fault);
+  kf_free(runner);
+}
+
+kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, char *ret_enforced,
+                         kf_run_result *ret_result, kf_err *err) {
+  kf_runner_reply reply;
+  kf_run_result result;
+  KF_TRY(check_usable(runner, err));
+  if (runner->opened) return kf_fail(err, KF_EBUG, "runner: loaded twice");
+  KF_TRY(wait_reply(runner, KF_RUNNER_START, ms_from_now(START_TIMEOUT_MS), START_TIMEOUT_MS, &reply, &result,
+                    err));
+  runner->opened = true;
+  if (result.code != KF_RUN_OK) return kf_fail(err, KF_EPROTO, "runner: %s", result.text);
+  KF_TRY(send_blob(runner, KF_RUNNER_LOAD, artefact, len, NULL, 0, err));
+  runner->loaded = true;
+  KF_TRY(wait_reply(runner, KF_RUNNER_LOAD, ms_from_now(runner->call_timeout_ms), runner->call_timeout_ms,
+                    &reply, ret_result, err));
+  if (ret_enforced)
+    snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%s", ret_result->code == KF_RUN_OK ? reply.enforced : "");
+  return KF_OK;
+}
+
+kf_status kf_runner_map(kf_runner *runner, kf_region *const *regions, int nregions,
+                        const kf_buffer_place *places, int nbuffers, kf_run_result *ret_result, kf_err *err) {
+  KF_TRY(check_usable(runner, err));
+  if (nregions < 0 || nregions > KF_RUNNER_REGIONS_MAX || nbuffers < 0 || nbuffers > KF_REGION_SLOTS_MAX)
+    return kf_fail(err, KF_EBUG, "runner: %d regions, %d buffers", nregions, nbuffers);
+  kf_runner_map_data *map = kf_calloc(1, sizeof *map);
+  if (!map) return kf_nomem(err);
+  int fds[KF_RUNNER_REGIONS_MAX];
+  map->nregions = nregions;
+  map->nbuffers = nbuffers;
+  for (int i = 0; i < nregions; i++) {
+    kf_region_get_layout(regions[i], &map->layouts[i]);
+    fds[i] = kf_region_fd(regions[i]);
+  }
+  for (int i = 0; i < nbuffers; i++)
+    map->places[i] = places[i];
+  kf_runner_reply reply;
+  kf_status status = send_blob(runner, KF_RUNNER_MAP, map, sizeof *map, fds, nregions, err);
+  kf_free(map);
+  if (status != KF_OK) return status;
+  return wait_reply(runner, KF_RUNNER_MAP, ms_from_now(runner->call_timeout_ms), runner->call_timeout_ms,
+                    &reply, ret_result, err);
+}
+
+static void remember_names(kf_runner *runner, const kf_calls *calls) {
+  runner->names.nbuffers = calls->nbuffers;
+  for (int i = 0; i < calls->nbuffers; i++) {
+    runner->names.buffers[i] = calls->buffers[i];
+    snprintf(runner->name_text[i], sizeof runner->name_text[i], "%.63s",
+             calls->buffers[i].name ? calls->buffers[i].name : "?");
+    runner->names.buffers[i].name = runner->name_text[i];
+  }
+}
+
+kf_status kf_runner_plan(kf_runner *runner, const kf_calls *calls, kf_run_result *ret_result, kf_err *err) {
+  kf_buf blob;
+  kf_runner_reply reply;
+  KF_TRY(check_usable(runner, err));
+  kf_buf_init(&blob, KF_CALLS_BLOB_MAX);
+  kf_status status = kf_calls_pack(calls, &blob, err);
+  if (status == KF_OK) status = send_blob(runner, KF_RUNNER_PLAN, blob.data, blob.len, NULL, 0, err);
+  kf_buf_done(&blob);
+  if (status != KF_OK) return status;
+  remember_names(runner, calls);
+  return wait_reply(runner, KF_RUNNER_PLAN, ms_from_now(runner->call_timeout_ms), runner->call_timeout_ms,
+                    &reply, ret_result, err);
+}
+
+/* ---- the timed request ---- */
+
+/* A byte that is there before anything was asked. */
+static bool has_unasked(const kf_runner *runner) {
+  char byte;
+  return recv(runner->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_run_times *ret_times,
+                        kf_run_result *ret_result, kf_err *err) {
+  kf_runner_reply reply;
+  wait_outcome outcome;
+  size_t len = 0;
+  KF_TRY(check_usable(runner, err));
+  if (has_unasked(runner)) return forged(runner, "a message nobody asked for", ret_result, err);
+  new_nonce(runner);
+  int64_t before = kf_child_involuntary(runner->child);
+  int64_t start_ns = kf_now_ns(), limit_ns = start_ns + runner->call_timeout_ms * 1000000;
+  if (deadline_ns > 0 && deadline_ns < limit_ns) limit_ns = deadline_ns;
+  int64_t limit_ms = (limit_ns - start_ns) / 1000000;
+  kf_status sent = send_request(runner, KF_RUNNER_RUN, k, NULL, 0, err);
+  if (sent == KF_EPROTO) return conclude_end(runner, false, limit_ms, ret_result, err);
+  KF_TRY(sent);
+  KF_TRY(wait_message(runner, limit_ns, limit_ms, &reply, sizeof reply, &len, &outcome, ret_result, err));
+  int64_t wall_ns = kf_now_ns() - start_ns;
+  if (outcome == GOT_END) return KF_OK;
+  if (len == sizeof reply && reply.op == KF_RUNNER_RUN && reply.nonce == runner->nonce &&
+      reply.status != KF_OK) {
+    /* The child could not even begin: it answers without the byte. */
+    reply.error[sizeof reply.error - 1] = '\0';
+    runner->finished = true;
+    KF_TRY(kf_child_kill(runner->child, err));
+    kf__result_set(ret_result, KF_RUN_CRASHED, 0, "the runner failed: %s", reply.error);
+    return KF_OK;
+  }
+  if (len != 1 || *(const char *)&reply != KF_RUNNER_DONE)
+    return forged(runner, "a false end of a run", ret_result, err);
+  KF_TRY(wait_reply(runner, KF_RUNNER_RUN, ms_from_now(EVIDENCE_MS), EVIDENCE_MS, &reply, ret_result, err));
+  if (ret_result->code != KF_RUN_OK) return KF_OK;
+  int64_t after = kf_child_involuntary(runner->child);
+  *ret_times = (kf_run_times){.wall_ns = wall_ns,
+                              .child_ns = reply.child_ns,
+                              .involuntary = before < 0 || after < 0 ? -1 : after - before};
+  return KF_OK;
+}
+
+kf_status kf_runner_stop(kf_runner *runner, kf_err *err) {
+  if (runner->finished) return KF_OK;
+  KF_TRY(kf_child_stop(runner->child, err));
+  runner->stopped = true;
+  return KF_OK;
+}
+
+kf_status kf_runner_resume(kf_runner *runner, kf_err *err) {
+  if (runner->finished) return KF_OK;
+  KF_TRY(kf_child_continue(runner->child, err));
+  runner->stopped = false;
+  return KF_OK;
+}
+
+kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err) {
+  return kf_child_output(runner->child, buf, err);
+}

@@ -1,0 +1,184 @@
+/* child_wait.c - the life of a child after its start: stop, continue, look, wait, kill with all it started.
+ *
+ * The leader is not reaped before its group is dead: a zombie keeps the number from being used again, so a
+ * signal to the group can never hit strangers. A group that cannot be left (the filters deny setsid and
+ * setpgid) dies with one signal, fork bombs included: the kernel delivers it under the lock that fork takes.
+ * The search in /proc is for children without a filter. */
+#include "sandbox/child_internal.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KILL_LIMIT_MS = 10000, STOP_LIMIT_MS = 5000 };
+
+static bool leader_ended(const kf_child *child, siginfo_t *ret_info) {
+  memset(ret_info, 0, sizeof *ret_info);
+  return waitid(P_PID, (id_t)child->pid, ret_info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ret_info->si_pid == child->pid;
+}
+
+static void kill_one(pid_t pid, void *context) {
+  (void)context;
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, WNOHANG);
+}
+
+static void count_one(pid_t pid, void *context) {
+  kill_one(pid, NULL);
+  ++*(int *)context;
+}
+
+/* After the group was killed and the leader reaped: reaps the orphans handed to us, until none is left. */
+static kf_status reap_rest(pid_t group, int64_t deadline_ms, kf_err *err) {
+  for (;;) {
+    pid_t got;
+    do {
+      got = waitpid(-group, NULL, WNOHANG);
+    } while (got > 0);
+    bool group_gone = kill(-group, SIGKILL) != 0 && errno == ESRCH;
+    int strays = 0;
+    kf__child_each_stray(count_one, &strays);
+    if (group_gone && strays == 0) return KF_OK;
+    if (kf_now_ms() > deadline_ms)
+      return kf_fail(err, KF_EIO, "child %d: processes it started do not end", (int)group);
+    kf_sleep_ms(1);
+  }
+}
+
+static void classify(kf_child *child, const siginfo_t *info) {
+  kf_exit *end = &child->exit;
+  end->kind = info->si_code == CLD_EXITED ? KF_EXIT_CODE : KF_EXIT_SIGNAL;
+  end->code = info->si_status;
+  end->killed_by_us = child->kill_asked;
+  end->over_memory = child->over_memory;
+  if (end->kind == KF_EXIT_SIGNAL && end->code == SIGKILL && !child->kill_asked)
+    end->over_memory = end->over_memory || kf__proc_oom_kills() > child->oom_kills;
+}
+
+/* The leader has ended: ends what is left of its group, reaps all, remembers how it ended. */
+static kf_status finish(kf_child *child, const siginfo_t *info, kf_err *err) {
+  int64_t deadline_ms = kf_now_ms() + KILL_LIMIT_MS;
+  kill(-child->pid, SIGKILL);
+  classify(child, info);
+  while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+  child->ended = true;
+  return reap_rest(child->pid, deadline_ms, err);
+}
+
+static int64_t tree_rss_bytes(const kf_child *child) {
+  int64_t sum = kf__proc_rss_bytes(child->pid);
+  kf__pid_list below = {0};
+  if (sum < 0 || kf__proc_descendants(child->pid, &below, NULL) != KF_OK) return sum;
+  for (int i = 0; i < below.count; i++) {
+    int64_t bytes = kf__proc_rss_bytes(below.pids[i]);
+    if (bytes > 0) sum += bytes;
+  }
+  kf_free(below.pids);
+  return sum;
+}
+
+kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
+  siginfo_t info;
+  if (!child->ended && leader_ended(child, &info)) KF_TRY(finish(child, &info, err));
+  if (!child->ended && child->rss_bytes > 0 && tree_rss_bytes(child) > child->rss_bytes) {
+    child->over_memory = true;
+    KF_TRY(kf_child_kill(child, err));
+  }
+  *ret_exit = child->ended ? child->exit : (kf_exit){.kind = KF_EXIT_RUNNING};
+  return KF_OK;
+}
+
+/* True when the leader has ended before the deadline (ms). */
+static bool wait_end(const kf_child *child, int64_t deadline_ns) {
+  for (;;) {
+    int64_t left = deadline_ns - kf_now_ns();
+    if (left < 0) left = 0;
+    struct timespec timeout = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+    struct pollfd entry = {.fd = child->pidfd, .events = POLLIN};
+    int count = ppoll(&entry, 1, &timeout, NULL);
+    if (count > 0) return true;
+    if (count == 0 || errno != EINTR) return false;
+  }
+}
+
+kf_status kf_child_wait(kf_child *child, int64_t deadline_ns, kf_exit *ret_exit, kf_err *err) {
+  enum { LOOK_EVERY_NS = 20000000 }; /* for the memory limit */
+  for (;;) {
+    KF_TRY(kf_child_poll(child, ret_exit, err));
+    if (ret_exit->kind != KF_EXIT_RUNNING) return KF_OK;
+    int64_t now = kf_now_ns();
+    if (now >= deadline_ns) return KF_OK;
+    int64_t until =
+        child->rss_bytes > 0 && deadline_ns > now + LOOK_EVERY_NS ? now + LOOK_EVERY_NS : deadline_ns;
+    wait_end(child, until);
+  }
+}
+
+kf_status kf_child_stop(kf_child *child, kf_err *err) {
+  if (child->ended) return KF_OK;
+  if (kill(-child->pid, SIGSTOP) != 0 && errno != ESRCH)
+    return kf_fail(err, KF_EIO, "child %d: stop: %s", (int)child->pid, strerror(errno));
+  int64_t deadline_ms = kf_now_ms() + STOP_LIMIT_MS;
+  /* The state is reported once every thread of the leader has stopped. Yields first: it takes some ten
+   * microseconds. */
+  for (int round = 0;; round++) {
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    int rc = waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT);
+    if (rc == 0 && info.si_pid == child->pid) return KF_OK;
+    if (rc != 0 && errno != EINTR)
+      return kf_fail(err, KF_EIO, "child %d: wait: %s", (int)child->pid, strerror(errno));
+    if (kf_now_ms() > deadline_ms) return kf_fail(err, KF_EIO, "child %d: does not stop", (int)child->pid);
+    struct timespec pause = {.tv_nsec = round < 50 ? 10000 : 1000000};
+    nanosleep(&pause, NULL);
+  }
+}
+
+kf_status kf_child_continue(kf_child *child, kf_err *err) {
+  if (child->ended) return KF_OK;
+  if (kill(-child->pid, SIGCONT) != 0 && errno != ESRCH)
+    return kf_fail(err, KF_EIO, "child %d: continue: %s", (int)child->pid, strerror(errno));
+  return KF_OK;
+}
+
+kf_status kf_child_kill(kf_child *child, kf_err *err) {
+  siginfo_t info;
+  if (child->ended) return KF_OK;
+  if (!leader_ended(child, &info)) {
+    child->kill_asked = true;
+    /* Stopped first, so that the family tree holds still while it is read. */
+    kill(-child->pid, SIGSTOP);
+    kf__pid_list below = {0};
+    kf_status listed = kf__proc_descendants(child->pid, &below, NULL);
+    kill(-child->pid, SIGKILL);
+    for (int i = 0; listed == KF_OK && i < below.count; i++)
+      kill_one(below.pids[i], NULL);
+    if (listed == KF_OK) kf_free(below.pids);
+    if (!wait_end(child, kf_now_ns() + (int64_t)KILL_LIMIT_MS * 1000000) || !leader_ended(child, &info))
+      return kf_fail(err, KF_EIO, "child %d: does not end after SIGKILL", (int)child->pid);
+  }
+  return finish(child, &info, err);
+}
+
+void kf_exit_text(const kf_exit *end, char *ret_text, size_t size) {
+  if (end->kind == KF_EXIT_CODE) {
+    snprintf(ret_text, size, "exited with code %d", end->code);
+  } else if (end->kind == KF_EXIT_SIGNAL) {
+    const char *words = sigdescr_np(end->code);
+    snprintf(ret_text, size, "killed by signal %d (%s)%s", end->code, words ? words : "unknown",
+             end->over_memory    ? ", out of memory"
+             : end->killed_by_us ? " sent by the evaluator"
+                                 : "");
+    for (char *c = strchr(ret_text, '('); c && *c && *c != ')'; c++)
+      if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+  } else {
+    snprintf(ret_text, size, "still running");
+  }
+}
