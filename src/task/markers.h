@@ -1,5 +1,6 @@
-/* markers.h - [EVOLVE_START]/[EVOLVE_END] and the other marked regions of a text (CONTRACTS 1, KernelFoundry's packages).
- * Markers stand in comments, each on a line of its own; nesting and a missing end are errors with the line. */
+/* markers.h - [EVOLVE_START]/[EVOLVE_END] and the other marked regions of a text (CONTRACTS 1,
+ * KernelFoundry's packages). Markers stand in comments, each on a line of its own; nesting and a missing end
+ * are errors with the line. */
 #ifndef KF_TASK_MARKERS_H
 #define KF_TASK_MARKERS_H
 
@@ -16,7 +17,7 @@ typedef struct {
 enum { KF_MARKER_SPANS_MAX = 64 };
 
 /* Fills spans in file order. KF_EREFUSED "NAME:LINE: ..." on nesting, a stray end, or too many. */
-kf_status kf_markers_find(const char *text, size_t len, const char *name, kf_region_span ret_spans[KF_MARKER_SPANS_MAX],
-                          int *ret_count, kf_err *err);
+kf_status kf_markers_find(const char *text, size_t len, const char *name,
+                          kf_region_span ret_spans[KF_MARKER_SPANS_MAX], int *ret_count, kf_err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* plan.h - the launch plan in a kernel's source: `//kf:` directives (CONTRACTS 2, docs/formats/launch-plan.md).
+/* plan.h - the launch plan in a kernel's source: `//kf:` directives (CONTRACTS 2,
+ * docs/formats/launch-plan.md).
  *
  * source text -> kf_plan (parsed once, immutable) + kf_binding (a value for each param) + symbols of a case
  *             -> kf_calls (numbers only: what a runner executes, no expression left).
@@ -10,7 +11,13 @@
 #include "base/philox.h"
 #include "task/task.h"
 
-enum { KF_PARAMS_MAX = 64, KF_TEMPS_MAX = 16, KF_STEPS_MAX = 32, KF_STEP_ARGS_MAX = 64, KF_CHOICES_MAX = 4096 };
+enum {
+  KF_PARAMS_MAX = 64,
+  KF_TEMPS_MAX = 16,
+  KF_STEPS_MAX = 32,
+  KF_STEP_ARGS_MAX = 64,
+  KF_CHOICES_MAX = 4096
+};
 
 typedef struct {
   const char *name;
@@ -24,12 +31,12 @@ typedef struct kf_plan kf_plan; /* opaque; accessors below */
 
 /* What dev.* names give in expressions, and what limits a launch. */
 typedef struct {
-  int64_t units;           /* dev.units: compute units */
-  int64_t local_bytes;     /* dev.local_bytes */
-  int64_t max_group;       /* dev.max_group: work-items of a group */
-  int64_t max_local[3];    /* per dimension */
-  int64_t simd_width;      /* dev.simd: preferred float vector width */
-  int64_t is_cpu;          /* dev.cpu: 0 or 1 */
+  int64_t units;        /* dev.units: compute units */
+  int64_t local_bytes;  /* dev.local_bytes */
+  int64_t max_group;    /* dev.max_group: work-items of a group */
+  int64_t max_local[3]; /* per dimension */
+  int64_t simd_width;   /* dev.simd: preferred float vector width */
+  int64_t is_cpu;       /* dev.cpu: 0 or 1 */
 } kf_device_limits;
 
 /* A choice index for each param of one plan, in the plan's order. Plain data. */
@@ -37,11 +44,12 @@ typedef struct {
   int16_t choice[KF_PARAMS_MAX];
 } kf_binding;
 
-/* Parses the directives of a source. `name` is used in messages. Any mistake (unknown or duplicate directive, unknown name, args that
- * are no task argument, temp, symbol, param or let; no launch) is KF_EREFUSED with "NAME:LINE:COL: ..."; it is a property of the
- * candidate: the caller makes a `refused` verdict of it. Overrides of task.yaml's `params` are applied. */
-kf_status kf_plan_parse(const kf_task *task, const char *source, size_t len, const char *name, kf_plan **ret_plan,
-                        kf_err *err);
+/* Parses the directives of a source. `name` is used in messages. Any mistake (unknown or duplicate directive,
+ * unknown name, args that are no task argument, temp, symbol, param or let; no launch) is KF_EREFUSED with
+ * "NAME:LINE:COL: ..."; it is a property of the candidate: the caller makes a `refused` verdict of it.
+ * Overrides of task.yaml's `params` are applied. */
+kf_status kf_plan_parse(const kf_task *task, const char *source, size_t len, const char *name,
+                        kf_plan **ret_plan, kf_err *err);
 void kf_plan_free(kf_plan *plan);
 
 int kf_plan_nparams(const kf_plan *plan);
@@ -49,20 +57,24 @@ const kf_param *kf_plan_param(const kf_plan *plan, int index);
 void kf_plan_default(const kf_plan *plan, kf_binding *ret_binding);
 /* "TILE=16,VEC=4": declared order; the canonical text, "" without params. */
 kf_status kf_plan_binding_text(const kf_plan *plan, const kf_binding *binding, kf_buf *buf, kf_err *err);
-/* Starts from the defaults; unknown names or values outside the space are KF_EINVAL with the nearest name / the space. */
+/* Starts from the defaults; unknown names or values outside the space are KF_EINVAL with the nearest name /
+ * the space. */
 kf_status kf_plan_binding_parse(const kf_plan *plan, const char *text, kf_binding *ret_binding, kf_err *err);
-/* All `where` directives true for these symbols? False sets *ret_reason (may be NULL) to "where EXPR (line N)" and
- * leaves err alone; an expression that cannot be evaluated is KF_EREFUSED. */
+/* All `where` directives true for these symbols? False sets *ret_reason (may be NULL) to "where EXPR (line
+ * N)" and leaves err alone; an expression that cannot be evaluated is KF_EREFUSED. */
 kf_status kf_plan_legal(const kf_plan *plan, const kf_binding *binding, const int64_t *symbols,
-                        const kf_device_limits *limits, bool *ret_legal, const char **ret_reason, kf_err *err);
+                        const kf_device_limits *limits, bool *ret_legal, const char **ret_reason,
+                        kf_err *err);
 /* Number of points of the unconstrained space, saturating at INT64_MAX. */
 int64_t kf_plan_space(const kf_plan *plan);
 /* A compiler's "-DTILE=16 -DVEC=4". */
 kf_status kf_plan_defines(const kf_plan *plan, const kf_binding *binding, kf_buf *buf, kf_err *err);
 /* The source with every param fixed to the binding ("//kf: param TILE = 32"): what is exported. */
 kf_status kf_plan_bind_source(const kf_plan *plan, const kf_binding *binding, kf_buf *buf, kf_err *err);
-/* Source without comments, directives and layout, params by value: equal text = same kernel. For de-duplication. */
-kf_status kf_plan_normalised_hash(const kf_plan *plan, const kf_binding *binding, kf_hash *ret_hash, kf_err *err);
+/* Source without comments, directives and layout, params by value: equal text = same kernel. For
+ * de-duplication. */
+kf_status kf_plan_normalised_hash(const kf_plan *plan, const kf_binding *binding, kf_hash *ret_hash,
+                                  kf_err *err);
 
 /* ---- resolved for one case ---- */
 
@@ -79,12 +91,12 @@ typedef struct {
 
 typedef struct {
   kf_step_kind kind;
-  int line;               /* of the directive */
-  char entry[64];         /* LAUNCH: kernel name */
+  int line;       /* of the directive */
+  char entry[64]; /* LAUNCH: kernel name */
   int64_t global[3], local[3], shared;
   kf_step_arg args[KF_STEP_ARGS_MAX]; /* LAUNCH */
   int nargs;
-  int buffer;       /* FILL: which buffer */
+  int buffer;         /* FILL: which buffer */
   uint8_t pattern[8]; /* FILL: one element */
   uint32_t npattern;
 } kf_step;
@@ -98,8 +110,8 @@ typedef struct {
   int arg; /* index into task->args, -1 for temps */
 } kf_buffer_spec;
 
-/* All arrays of the task (in, out, inout; task order) and then the temps, and the steps in file order. Steps whose `if` is
- * false are left out. Plain data, freed with kf_calls_free. */
+/* All arrays of the task (in, out, inout; task order) and then the temps, and the steps in file order. Steps
+ * whose `if` is false are left out. Plain data, freed with kf_calls_free. */
 typedef struct {
   kf_buffer_spec buffers[KF_ARGS_MAX + KF_TEMPS_MAX];
   int nbuffers;
@@ -107,19 +119,22 @@ typedef struct {
   int nsteps;
 } kf_calls;
 
-/* Errors are KF_EREFUSED (a property of the candidate): `where` false on this case, global not a multiple of local, a group larger
- * than the device's limit, overflow, each with "NAME:LINE: ..." and the case. */
-kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_binding *binding, const int64_t *symbols,
-                          const kf_device_limits *limits, kf_calls **ret_calls, kf_err *err);
+/* Errors are KF_EREFUSED (a property of the candidate): `where` false on this case, global not a multiple of
+ * local, a group larger than the device's limit, overflow, each with "NAME:LINE: ..." and the case. */
+kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_binding *binding,
+                          const int64_t *symbols, const kf_device_limits *limits, kf_calls **ret_calls,
+                          kf_err *err);
 void kf_calls_free(kf_calls *calls);
 
 /* ---- drawing bindings (emitters) ---- */
 
-/* A uniform legal binding by rejection, at most 10,000 draws, for the symbols of every case given; KF_ENOTFOUND if none. */
-kf_status kf_plan_sample(const kf_plan *plan, const kf_task *task, const kf_device_limits *limits, kf_rng *rng,
-                         kf_binding *ret_binding, kf_err *err);
-/* A legal neighbour: one param (sometimes two) moved, near values preferred; KF_ENOTFOUND if none was found. */
-kf_status kf_plan_mutate(const kf_plan *plan, const kf_task *task, const kf_device_limits *limits, kf_rng *rng,
-                         const kf_binding *from, kf_binding *ret_binding, kf_err *err);
+/* A uniform legal binding by rejection, at most 10,000 draws, for the symbols of every case given;
+ * KF_ENOTFOUND if none. */
+kf_status kf_plan_sample(const kf_plan *plan, const kf_task *task, const kf_device_limits *limits,
+                         kf_rng *rng, kf_binding *ret_binding, kf_err *err);
+/* A legal neighbour: one param (sometimes two) moved, near values preferred; KF_ENOTFOUND if none was found.
+ */
+kf_status kf_plan_mutate(const kf_plan *plan, const kf_task *task, const kf_device_limits *limits,
+                         kf_rng *rng, const kf_binding *from, kf_binding *ret_binding, kf_err *err);
 
 #endif

@@ -1,7 +1,9 @@
-/* task.h - a task package, read once and immutable: what must be computed, on which shapes, against what (CONTRACTS 1).
+/* task.h - a task package, read once and immutable: what must be computed, on which shapes, against what
+ * (CONTRACTS 1).
  *
- * Two front ends give the same kf_task: `task.yaml` in a folder, and the canonical JSON that travels on the wire with its
- * files named by hash. Everything lives in the task's arena; pointers are valid until kf_task_free. Threads: read-only. */
+ * Two front ends give the same kf_task: `task.yaml` in a folder, and the canonical JSON that travels on the
+ * wire with its files named by hash. Everything lives in the task's arena; pointers are valid until
+ * kf_task_free. Threads: read-only. */
 #ifndef KF_TASK_TASK_H
 #define KF_TASK_TASK_H
 
@@ -22,11 +24,11 @@ typedef struct {
   const char *name;
   kf_role role;
   kf_type type;
-  int rank;                         /* 0 for size and scalar */
+  int rank;                          /* 0 for size and scalar */
   const kf_expr *shape[KF_RANK_MAX]; /* over symbols */
-  kf_fill fill;                     /* in, inout */
-  double value;                     /* scalar */
-  int symbol;                       /* size: index of the symbol of the same name */
+  kf_fill fill;                      /* in, inout */
+  double value;                      /* scalar */
+  int symbol;                        /* size: index of the symbol of the same name */
 } kf_arg_spec;
 
 typedef struct {
@@ -34,7 +36,15 @@ typedef struct {
   const char *origin;             /* "upstream", ... or NULL */
 } kf_case;
 
-typedef enum { KF_LANG_OPENCL, KF_LANG_CUDA, KF_LANG_HIP, KF_LANG_SYCL, KF_LANG_C, KF_LANG_TRITON, KF_LANG_COUNT } kf_language;
+typedef enum {
+  KF_LANG_OPENCL,
+  KF_LANG_CUDA,
+  KF_LANG_HIP,
+  KF_LANG_SYCL,
+  KF_LANG_C,
+  KF_LANG_TRITON,
+  KF_LANG_COUNT
+} kf_language;
 const char *kf_language_name(kf_language language);
 bool kf_language_parse(const char *name, kf_language *ret_language);
 
@@ -46,10 +56,21 @@ typedef struct {
 } kf_task_file;
 
 typedef enum { KF_REFERENCE_C, KF_REFERENCE_TORCH, KF_REFERENCE_KERNEL } kf_reference_kind;
-typedef enum { KF_COMPARE_BOUND, KF_COMPARE_EXACT, KF_COMPARE_BITWISE, KF_COMPARE_SET, KF_COMPARE_ARGMAX } kf_compare;
+typedef enum {
+  KF_COMPARE_BOUND,
+  KF_COMPARE_EXACT,
+  KF_COMPARE_BITWISE,
+  KF_COMPARE_SET,
+  KF_COMPARE_ARGMAX
+} kf_compare;
 typedef enum { KF_ERROR_CALIBRATED, KF_ERROR_LINEAR, KF_ERROR_EXACT } kf_error_kind;
-typedef enum { KF_BASELINE_KERNEL, KF_BASELINE_REFERENCE, KF_BASELINE_FILE, KF_BASELINE_TORCH_EAGER,
-               KF_BASELINE_TORCH_COMPILE } kf_baseline_kind;
+typedef enum {
+  KF_BASELINE_KERNEL,
+  KF_BASELINE_REFERENCE,
+  KF_BASELINE_FILE,
+  KF_BASELINE_TORCH_EAGER,
+  KF_BASELINE_TORCH_COMPILE
+} kf_baseline_kind;
 
 typedef struct {
   const char *name, *value; /* value as text: number, word or type */
@@ -65,9 +86,9 @@ typedef struct kf_task {
   int nargs;
   kf_compare compare[KF_ARGS_MAX]; /* by argument; meaningful for out and inout */
   kf_error_kind error_kind;
-  const kf_expr *error_depth; /* linear: K over symbols */
-  bool determinism_tolerance; /* false: bitwise */
-  const kf_task_file *kernel[KF_LANG_COUNT];             /* NULL if the language has none */
+  const kf_expr *error_depth;                /* linear: K over symbols */
+  bool determinism_tolerance;                /* false: bitwise */
+  const kf_task_file *kernel[KF_LANG_COUNT]; /* NULL if the language has none */
   const kf_task_file *seeds[KF_LANG_COUNT][KF_SEEDS_MAX];
   int nseeds[KF_LANG_COUNT];
   kf_reference_kind reference_kind;
@@ -81,19 +102,21 @@ typedef struct kf_task {
   int ncheck, nmeasure;
   const kf_task_file *files; /* every file the task names, each once */
   int nfiles;
-  kf_hash id; /* SHA-256 of the canonical JSON, file hashes included */
+  kf_hash id;      /* SHA-256 of the canonical JSON, file hashes included */
   const char *dir; /* folder it was loaded from, NULL if from the wire */
   kf_arena arena;
 } kf_task;
 
-/* Reads DIR/task.yaml (or the file itself if `path` ends in .yaml) and every file it names. A mistake in it is KF_EREFUSED
- * with "task.yaml:LINE:COL: ..." and a hint with the nearest known key; a missing folder is KF_ENOTFOUND. */
+/* Reads DIR/task.yaml (or the file itself if `path` ends in .yaml) and every file it names. A mistake in it
+ * is KF_EREFUSED with "task.yaml:LINE:COL: ..." and a hint with the nearest known key; a missing folder is
+ * KF_ENOTFOUND. */
 kf_status kf_task_load(const char *path, kf_task **ret_task, kf_err *err);
 /* Canonical JSON: {"task":{...},"files":{path:sha256}}. Owned by the caller. */
 kf_status kf_task_to_json(const kf_task *task, json_t **ret_json, kf_err *err);
 /* Finds the bytes of a file by hash; false if unknown. Bytes are copied by the caller. */
 typedef bool (*kf_blob_find)(void *context, const kf_hash *hash, const char **ret_bytes, size_t *ret_len);
-kf_status kf_task_from_json(const json_t *json, kf_blob_find find, void *context, kf_task **ret_task, kf_err *err);
+kf_status kf_task_from_json(const json_t *json, kf_blob_find find, void *context, kf_task **ret_task,
+                            kf_err *err);
 void kf_task_free(kf_task *task);
 
 int kf_task_symbol(const kf_task *task, const char *name); /* index, or -1 */
