@@ -1,5 +1,6 @@
-/* clang_api_int.h - libclang's C functions, found at run time: the program has to start where there is no libclang.
- * Owned by the process: opened once, never closed (libclang keeps threads and caches). Threads: one. */
+/* clang_api_int.h - libclang's C functions, found at run time: the program has to start where there is no
+ * libclang. Owned by the process: opened once, never closed (libclang keeps threads and caches). Threads:
+ * one. */
 #ifndef KF_BEHAVIOR_CLANG_API_INT_H
 #define KF_BEHAVIOR_CLANG_API_INT_H
 

@@ -1,5 +1,5 @@
-/* evidence.c - source and launches -> evidence: parses twice (see normal_form_int.h), walks every launch, joins what
- * they show. */
+/* evidence.c - source and launches -> evidence: parses twice (see normal_form_int.h), walks every launch,
+ * joins what they show. */
 #include "behavior/behavior.h"
 
 #include "behavior/normal_form_int.h"
@@ -37,7 +37,8 @@ static kf_status say(extraction *x, const char *why, const char *what) {
 
 /* ---- parsing ---- */
 
-static CXTranslationUnit parse(extraction *x, const char *name, const kf_buf *text, const char *options, kf_err *err) {
+static CXTranslationUnit parse(extraction *x, const char *name, const kf_buf *text, const char *options,
+                               kf_err *err) {
   kf_buf words;
   kf_buf_init(&words, 1 << 20);
   const char *args[KF_OPENCL_ARGS_MAX];
@@ -45,7 +46,8 @@ static CXTranslationUnit parse(extraction *x, const char *name, const kf_buf *te
   CXTranslationUnit unit = NULL;
   struct CXUnsavedFile file = {name, text->data, text->len};
   if (kf__opencl_arguments(options, &words, args, &nargs, err) == KF_OK &&
-      x->api->parseTranslationUnit2(x->index, name, args, nargs, &file, 1, CXTranslationUnit_KeepGoing, &unit) != 0)
+      x->api->parseTranslationUnit2(x->index, name, args, nargs, &file, 1, CXTranslationUnit_KeepGoing,
+                                    &unit) != 0)
     unit = NULL;
   kf_buf_done(&words);
   return unit;
@@ -107,7 +109,8 @@ static void bind_params(kf_walk *w, int function, const kf_step *step) {
     if (buffer < 0 || buffer >= BUFFERS_MAX) buffer = -1;
     /* constant memory is filled from a buffer like any other */
     kf_space space = type->target == KF_SPACE_LOCAL ? KF_SPACE_LOCAL : KF_SPACE_GLOBAL;
-    int object = buffer >= 0 && object_of[buffer] >= 0 ? object_of[buffer] : kf__walk_add_object(w, space, decl, 0, 1);
+    int object =
+        buffer >= 0 && object_of[buffer] >= 0 ? object_of[buffer] : kf__walk_add_object(w, space, decl, 0, 1);
     w->objects[object].buffer = buffer;
     if (buffer >= 0) object_of[buffer] = object;
     w->vars[decl].flow.points = (kf_objects)1 << object;
@@ -122,7 +125,8 @@ static void note_earlier(extraction *x, kf_walk *w) {
 }
 
 static bool is_temp(const extraction *x, int buffer) {
-  return x->request->calls && buffer < x->request->calls->nbuffers && x->request->calls->buffers[buffer].is_temp;
+  return x->request->calls && buffer < x->request->calls->nbuffers &&
+         x->request->calls->buffers[buffer].is_temp;
 }
 
 static bool is_output(const extraction *x, int buffer) {
@@ -175,8 +179,10 @@ static kf_status walk_launch(extraction *x, const char *entry, const kf_step *st
   kf__walk_conclude(w);
   note_buffers(x, w);
   kf_status status = KF_OK;
-  if (w->out_of_memory) status = kf_nomem(err);
-  else if (w->exhausted) status = kf_fail(err, KF_EINVAL, "%s: too large or too deep to walk", source_name);
+  if (w->out_of_memory)
+    status = kf_nomem(err);
+  else if (w->exhausted)
+    status = kf_fail(err, KF_EINVAL, "%s: too large or too deep to walk", source_name);
   kf__walk_free(w);
   x->evidence.launches++;
   return status;
@@ -185,15 +191,18 @@ static kf_status walk_launch(extraction *x, const char *entry, const kf_step *st
 static kf_status walk_launches(extraction *x, kf_err *err) {
   const kf_calls *calls = x->request->calls;
   if (!calls) {
-    for (int i = 0; i < x->request->nentries; i++) KF_TRY(walk_launch(x, x->request->entries[i], NULL, err));
+    for (int i = 0; i < x->request->nentries; i++)
+      KF_TRY(walk_launch(x, x->request->entries[i], NULL, err));
     return KF_OK;
   }
   for (int i = 0; i < calls->nsteps; i++)
-    if (calls->steps[i].kind == KF_STEP_LAUNCH) KF_TRY(walk_launch(x, calls->steps[i].entry, &calls->steps[i], err));
+    if (calls->steps[i].kind == KF_STEP_LAUNCH)
+      KF_TRY(walk_launch(x, calls->steps[i].entry, &calls->steps[i], err));
   return KF_OK;
 }
 
-kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret_evidence, kf_buf *note, kf_err *err) {
+kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret_evidence, kf_buf *note,
+                            kf_err *err) {
   kf_err why = {0};
   extraction x = {.request = request, .note = note, .evidence = {.vector_width = 1}};
   kf_status status = kf__clang_open(&x.api, &why);
