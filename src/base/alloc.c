@@ -72,10 +72,6 @@ void kf_freep(void *ptr_to_ptr) {
   memset(ptr_to_ptr, 0, sizeof ptr);
 }
 
-kf_status kf_nomem(kf_err *err) {
-  return kf_fail(err, KF_ENOMEM, "out of memory");
-}
-
 void kf_alloc_fail_at(unsigned long nth, bool forever) {
   atomic_store(&fail_nth, 0);
   atomic_store(&alloc_count, 0);

@@ -22,7 +22,7 @@ void kf_free(void *ptr);
 void kf_freep(void *ptr_to_ptr); /* for KF_CLEANUP(kf_freep) on any pointer variable */
 
 /* The failure every caller reports for a NULL from above. */
-kf_status kf_nomem(kf_err *err);
+#define kf_nomem(err) kf_fail((err), KF_ENOMEM, "out of memory")
 
 /* Fault injection. The allocation number `nth` (1-based, counted from this call) fails; with `forever` all
  * after it fail too. nth 0 switches it off. kf_alloc_count() is the number since the last kf_alloc_fail_at.
