@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { BUFFERS_MAX = KF_ARGS_MAX + KF_TEMPS_MAX };
+enum { BUFFERS_MAX = KF_ARGS_MAX + KF_TEMPS_MAX, OPTIONS_MAX = 1 << 20 };
 
 static const char source_name[] = "kernel.cl", normal_name[] = "normal.cl";
 
@@ -27,30 +27,23 @@ typedef struct {
   kf_syntax_tree tree;
   buffer_facts buffers[BUFFERS_MAX];
   kf_evidence evidence;
-  kf_buf *note;
 } extraction;
-
-static kf_status say(extraction *x, const char *why, const char *what) {
-  kf_buf_clear(x->note);
-  return kf_buf_printf(x->note, NULL, "%s%s", why, what);
-}
 
 /* ---- parsing ---- */
 
-static CXTranslationUnit parse(extraction *x, const char *name, const kf_buf *text, const char *options,
-                               kf_err *err) {
+static kf_status parse(extraction *x, const char *name, const kf_buf *text, const char *options,
+                       CXTranslationUnit *ret_unit, kf_err *err) {
   kf_buf words;
-  kf_buf_init(&words, 1 << 20);
+  kf_buf_init(&words, OPTIONS_MAX);
   const char *args[KF_OPENCL_ARGS_MAX];
   int nargs = 0;
-  CXTranslationUnit unit = NULL;
   struct CXUnsavedFile file = {name, text->data, text->len};
-  if (kf__opencl_arguments(options, &words, args, &nargs, err) == KF_OK &&
-      x->api->parseTranslationUnit2(x->index, name, args, nargs, &file, 1, CXTranslationUnit_KeepGoing,
-                                    &unit) != 0)
-    unit = NULL;
+  kf_status status = kf__opencl_arguments(options, &words, args, &nargs, err);
+  if (status == KF_OK && x->api->parseTranslationUnit2(x->index, name, args, nargs, &file, 1,
+                                                       CXTranslationUnit_KeepGoing, ret_unit) != 0)
+    status = kf_fail(err, KF_EINVAL, "%s: libclang cannot parse it", name);
   kf_buf_done(&words);
-  return unit;
+  return status;
 }
 
 /* Only the version of the language matters once the macros are gone. */
@@ -66,8 +59,8 @@ static kf_status print_normal_form(extraction *x, unsigned *ret_from, kf_err *er
   kf_status status = kf__opencl_prelude(&source, err);
   size_t prelude = source.len;
   if (status == KF_OK) status = kf_buf_append(&source, x->request->source, x->request->source_len, err);
-  CXTranslationUnit unit = status == KF_OK ? parse(x, source_name, &source, x->request->options, err) : NULL;
-  if (status == KF_OK && !unit) status = kf_fail(err, KF_EINVAL, "%s: libclang cannot parse it", source_name);
+  CXTranslationUnit unit = NULL;
+  if (status == KF_OK) status = parse(x, source_name, &source, x->request->options, &unit, err);
   if (status == KF_OK) status = kf_buf_append(&x->text, source.data, prelude, err);
   if (status == KF_OK) status = kf__normal_form(x->api, unit, source_name, (unsigned)prelude, &x->text, err);
   if (unit) x->api->disposeTranslationUnit(unit);
@@ -81,8 +74,8 @@ static kf_status read_tree(extraction *x, kf_err *err) {
   char version[32];
   KF_TRY(print_normal_form(x, &from, err));
   only_version(x->request->options, version);
-  CXTranslationUnit unit = parse(x, normal_name, &x->text, version, err);
-  if (!unit) return kf_fail(err, KF_EINVAL, "%s: libclang cannot parse it", normal_name);
+  CXTranslationUnit unit = NULL;
+  KF_TRY(parse(x, normal_name, &x->text, version, &unit, err));
   kf_status status = kf__syntax_read(x->api, unit, normal_name, x->text.data, from, &x->tree, err);
   x->api->disposeTranslationUnit(unit);
   return status;
@@ -204,7 +197,7 @@ static kf_status walk_launches(extraction *x, kf_err *err) {
 kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret_evidence, kf_buf *note,
                             kf_err *err) {
   kf_err why = {0};
-  extraction x = {.request = request, .note = note, .evidence = {.vector_width = 1}};
+  extraction x = {.request = request, .evidence = {.vector_width = 1}};
   kf_status status = kf__clang_open(&x.api, &why);
   if (status == KF_OK) {
     kf_buf_init(&x.text, KF_NORMAL_FORM_MAX);
@@ -218,7 +211,8 @@ kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret
   if (status == KF_ENOMEM) return kf_nomem(err);
   if (status != KF_OK) {
     *ret_evidence = (kf_evidence){0};
-    return say(&x, "", why.msg);
+    kf_buf_clear(note);
+    return kf_buf_puts(note, why.msg, err);
   }
   x.evidence.known = true;
   snprintf(x.evidence.source, sizeof x.evidence.source, "syntax");
