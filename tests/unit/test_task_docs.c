@@ -61,6 +61,14 @@ static void test_task_docs__messages_are_real(void **state) {
   assert_string_equal(err.hint, "did you mean \"reference\"?");
   kf_free(yaml);
   drop_package(&p);
+
+  kf_plan *plan = NULL;
+  const char *source = "\n\n//kf: where rws > 1\n";
+  task = load_yaml(SOFTMAX_YAML);
+  assert_int_equal(kf_plan_parse(task, source, strlen(source), "kernel.cl", &plan, &err), KF_EREFUSED);
+  assert_string_equal(err.msg, "kernel.cl:3:13: unknown name \"rws\"");
+  assert_string_equal(err.hint, "did you mean \"rows\"?");
+  kf_task_free(task);
 }
 
 int main(void) {
