@@ -265,6 +265,7 @@ static void test_sandbox_child__stop_holds_and_continue_goes_on(void **state) {
     assert_true(cpu_ticks(kf_child_pid(child)) > before);
   }
   assert_true(kf_child_involuntary(child) >= 0);
+  assert_true(kf_child_starved_ns(child) >= 0);
   kf_child_free(child);
   assert_no_process_left();
 }
