@@ -159,6 +159,15 @@ static int64_t elapsed_ns(const kf_build *build) {
   return until - build->start_ns - build->paused_ns;
 }
 
+/* Builds run at idle priority: time in which they were ready but got no core is not theirs, else a busy
+ * machine would make build_timeout verdicts. Bounded, so that a build always ends. */
+static bool over_time(const kf_build *build) {
+  enum { STRETCH = 3 };
+  int64_t elapsed = elapsed_ns(build);
+  if (elapsed <= build->limit_ns) return false;
+  return elapsed > STRETCH * build->limit_ns || elapsed - kf_child_starved_ns(build->child) > build->limit_ns;
+}
+
 /* ---- frames ---- */
 
 static kf_status take_result(kf_build *build, const char *bytes, size_t len, kf_err *err) {
@@ -331,7 +340,7 @@ kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err) {
     KF_TRY(kf_child_kill(build->child, err));
   else if (closed || end.kind != KF_EXIT_RUNNING)
     KF_TRY(conclude_crash(build, err));
-  else if (elapsed_ns(build) > build->limit_ns)
+  else if (over_time(build))
     KF_TRY(conclude_timeout(build, err));
   else {
     *ret_done = false;
