@@ -60,6 +60,10 @@ bool kf_proposer_writes_code(const kf_proposer *proposer) {
   return proposer->ops->writes_code;
 }
 
+bool kf_proposer_reads_prompts(const kf_proposer *proposer) {
+  return proposer->ops->reads_prompts;
+}
+
 const char *kf_proposer_discloses(const kf_proposer *proposer) {
   return proposer->discloses;
 }
@@ -73,7 +77,7 @@ const char *kf_answer_word(const kf_answer *answer) {
   case KF_OK:
     return answer->source ? "ok" : "no_code";
   case KF_ENOTFOUND:
-    return "nothing_new";
+    return "notfound";
   case KF_ETIMEOUT:
     return "timeout";
   case KF_ECANCELED:

@@ -50,7 +50,7 @@ static kf_status on_event(void *context, const kf_event *event, kf_err *err) {
 }
 
 static kf_status status_of(const char *word) {
-  if (strcmp(word, "nothing_new") == 0) return KF_ENOTFOUND;
+  if (strcmp(word, "notfound") == 0) return KF_ENOTFOUND;
   if (strcmp(word, "timeout") == 0) return KF_ETIMEOUT;
   if (strcmp(word, "ok") == 0 || strcmp(word, "no_code") == 0) return KF_OK;
   return KF_EIO;
@@ -156,7 +156,7 @@ static void recorded_close(kf_proposer *proposer) {
   kf__answer_queue_close(&((recorded *)proposer)->queue, on_closed);
 }
 
-static const kf__proposer_ops recorded_ops = {"replay", true, recorded_ask, recorded_close};
+static const kf__proposer_ops recorded_ops = {"replay", true, false, recorded_ask, recorded_close};
 
 kf_status kf__recorded_open(const kf_proposer *base, const char *rest, kf_proposer **ret_proposer,
                             kf_err *err) {
