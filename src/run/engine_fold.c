@@ -242,10 +242,12 @@ static kf_status insert_failed(kf_engine *engine, int64_t id, kf_record *record,
 static kf_status insert_duplicate(kf_engine *engine, int64_t id, kf_record *record, const json_t *body,
                                   kf_err *err) {
   int64_t original = 0;
-  KF_TRY(kf__body_range(body, "duplicate_of", 1, id - 1, &original, err));
+  KF_TRY(kf__body_range(body, "duplicate_of", 1, (int64_t)engine->candidates.count, &original, err));
   if (record->state != KF_STATE_ASKED) return cannot(err, id, "a duplicate must be fresh");
-  if (kf__engine_record(engine, original)->duplicate_of != 0)
-    return cannot(err, id, "duplicate of a duplicate");
+  /* The original may have the higher number: answers come out of order. */
+  const kf_record *first = kf__engine_record(engine, original);
+  if (original == id || first->source == 0 || first->duplicate_of != 0)
+    return cannot(err, id, "duplicate of what is no original");
   KF_TRY(learn_answer(engine, id, body, err));
   record->duplicate_of = (uint32_t)original;
   engine->duplicates++;

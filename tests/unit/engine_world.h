@@ -1,5 +1,6 @@
-/* engine_world.h - a simulated world for the engine: answers, verdicts and failures drawn from a seeded generator, in any order.
- * Nothing here is measured; it exists to drive the decisions through every path and to compare them. */
+/* engine_world.h - a simulated world for the engine: answers, verdicts and failures drawn from a seeded
+ * generator, in any order. Nothing here is measured; it exists to drive the decisions through every path and
+ * to compare them. */
 #ifndef KF_TESTS_ENGINE_WORLD_H
 #define KF_TESTS_ENGINE_WORLD_H
 
@@ -55,8 +56,11 @@ static inline void world_init(kf_world *world, uint64_t seed, int64_t evals_max,
   world->task.kernel[KF_LANG_OPENCL] = &world->kernel;
   world->task.nseeds[KF_LANG_OPENCL] = 3;
   world->task.baseline_kind = KF_BASELINE_KERNEL;
-  world->config = (kf_engine_config){.task = &world->task, .language = KF_LANG_OPENCL, .seed = seed,
-                                     .evals_max = evals_max, .in_flight = in_flight};
+  world->config = (kf_engine_config){.task = &world->task,
+                                     .language = KF_LANG_OPENCL,
+                                     .seed = seed,
+                                     .evals_max = evals_max,
+                                     .in_flight = in_flight};
   kf_settings_init(&world->config.settings);
   kf_rng_init(&world->rng, seed, 1, 99);
   world->truth = seed;
@@ -96,7 +100,8 @@ static inline kf_status world_emit(void *context, const kf_event *decision, kf_e
   world_log(world, decision);
   if (decision->kind == KF_EVENT_PROPOSE || decision->kind == KF_EVENT_EVALUATE) {
     json_t *body = world_parse(decision);
-    world_effect effect = {.proposal = decision->proposal, .request = kf_json_int_or(body, "request", 0),
+    world_effect effect = {.proposal = decision->proposal,
+                           .request = kf_json_int_or(body, "request", 0),
                            .parent = kf_json_int_or(body, "parent", 0)};
     kf_emitter_parse(kf_json_str_or(body, "emitter", "seed"), &effect.emitter);
     if (kf_vec_push(&world->effects, effect) != KF_OK) abort();
@@ -106,12 +111,17 @@ static inline kf_status world_emit(void *context, const kf_event *decision, kf_e
   return KF_OK;
 }
 
-static inline kf_status world_input(kf_world *world, kf_event_kind kind, int64_t proposal, json_t *take_body, kf_err *err) {
+static inline kf_status world_input(kf_world *world, kf_event_kind kind, int64_t proposal, json_t *take_body,
+                                    kf_err *err) {
   kf_buf text;
   kf_buf_init(&text, 1 << 20);
   if (kf_json_dump(take_body, &text, NULL) != KF_OK) abort();
   json_decref(take_body);
-  kf_event input = {.kind = kind, .proposal = proposal, .at_ms = world->clock_ms, .body = kf_buf_text(&text), .body_len = text.len};
+  kf_event input = {.kind = kind,
+                    .proposal = proposal,
+                    .at_ms = world->clock_ms,
+                    .body = kf_buf_text(&text),
+                    .body_len = text.len};
   world_log(world, &input);
   kf_status status = kf_engine_input(world->engine, &input, world_emit, world, err);
   kf_buf_done(&text);
@@ -143,19 +153,23 @@ static inline json_t *world_answer(kf_world *world, const world_effect *effect) 
   char source[KF_HASH_HEX], norm[KF_HASH_HEX], binding[64] = "";
   world_hash(source, "source", candidate.template, 0);
   world_hash(norm, "norm", candidate.template, candidate.binding);
-  if (candidate.template != 0) snprintf(binding, sizeof binding, "TILE=%d,VEC=4,UNROLL=%d", candidate.binding, candidate.template);
+  if (candidate.template != 0)
+    snprintf(binding, sizeof binding, "TILE=%d,VEC=4,UNROLL=%d", candidate.binding, candidate.template);
   return json_pack("{s:s,s:s,s:s,s:s}", "status", "ok", "source", source, "norm", norm, "binding", binding);
 }
 
 /* The hidden truth: log time in nano, cell and verdict of a template and binding. */
-static inline void world_truth(const kf_world *world, world_candidate c, int64_t *ret_log_nano, kf_cell *ret_cell, kf_verdict_kind *ret_kind) {
+static inline void world_truth(const kf_world *world, world_candidate c, int64_t *ret_log_nano,
+                               kf_cell *ret_cell, kf_verdict_kind *ret_kind) {
   kf_rng rng;
   kf_rng_init(&rng, world->truth, (uint64_t)c.template << 32 | (uint32_t)c.binding, 7);
   *ret_log_nano = c.template == 0 ? 0 : -(int64_t)kf_rng_below(&rng, 1500000000) - 200000000 * c.template;
-  *ret_cell = (kf_cell){{(int8_t)kf_rng_below(&rng, 4), (int8_t)kf_rng_below(&rng, 2), (int8_t)kf_rng_below(&rng, 3), 0}};
+  *ret_cell = (kf_cell){
+      {(int8_t)kf_rng_below(&rng, 4), (int8_t)kf_rng_below(&rng, 2), (int8_t)kf_rng_below(&rng, 3), 0}};
   if (c.template != 0 && kf_rng_below(&rng, 50) == 0) ret_cell->level[0] = -1;
-  static const kf_verdict_kind bad[] = {KF_VERDICT_REFUSED, KF_VERDICT_BUILD_FAILED, KF_VERDICT_CRASHED, KF_VERDICT_WRONG_OUTPUT,
-                                        KF_VERDICT_SLOW,    KF_VERDICT_UNSTABLE,     KF_VERDICT_CHEAT,   KF_VERDICT_IMPRECISE};
+  static const kf_verdict_kind bad[] = {KF_VERDICT_REFUSED,      KF_VERDICT_BUILD_FAILED, KF_VERDICT_CRASHED,
+                                        KF_VERDICT_WRONG_OUTPUT, KF_VERDICT_SLOW,         KF_VERDICT_UNSTABLE,
+                                        KF_VERDICT_CHEAT,        KF_VERDICT_IMPRECISE};
   *ret_kind = KF_VERDICT_CORRECT;
   uint64_t lot = kf_rng_below(&rng, 40);
   if (c.binding != 0 && lot < 8) *ret_kind = bad[lot];
@@ -171,7 +185,9 @@ static inline void world_race(kf_world *world, const kf_evaluation *ask, int64_t
   race->median_nano = other - own_nano + (int64_t)kf_rng_below(&world->rng, 20000000) - 10000000;
   race->low_nano = race->median_nano - half;
   race->high_nano = race->median_nano + half / 2;
-  race->outcome = race->low_nano > 9950331 ? KF_RACE_FASTER : race->high_nano < -9950331 ? KF_RACE_SLOWER : KF_RACE_TIE;
+  race->outcome = race->low_nano > 9950331     ? KF_RACE_FASTER
+                  : race->high_nano < -9950331 ? KF_RACE_SLOWER
+                                               : KF_RACE_TIE;
   race->level = 0.95;
   race->blocks = 12;
   /* A slower one is never confirmed, and hidden shapes find some wrong that looked right. */
@@ -193,7 +209,8 @@ static inline json_t *world_judge(kf_world *world, const world_effect *effect) {
   verdict->stage = 2;
   verdict->time_ns = 1000000000 + own / 2;
   if (verdict->kind != KF_VERDICT_CORRECT)
-    snprintf(verdict->diagnosis.text, sizeof verdict->diagnosis.text, "simulated %s", kf_verdict_name(verdict->kind));
+    snprintf(verdict->diagnosis.text, sizeof verdict->diagnosis.text, "simulated %s",
+             kf_verdict_name(verdict->kind));
   else if (ask.against != 0)
     world_race(world, &ask, own);
   json_t *value = NULL;
@@ -211,8 +228,9 @@ static inline bool world_step(kf_world *world, kf_status *ret_status, kf_err *er
   if (effect.request == 0)
     *ret_status = world_input(world, KF_EVENT_ANSWER, effect.proposal, world_answer(world, &effect), err);
   else if ((int)kf_rng_below(&world->rng, 100) < world->infra_percent)
-    *ret_status = world_input(world, KF_EVENT_INFRA, effect.proposal,
-                              json_pack("{s:I,s:s}", "request", (json_int_t)effect.request, "error", "worker gone"), err);
+    *ret_status = world_input(
+        world, KF_EVENT_INFRA, effect.proposal,
+        json_pack("{s:I,s:s}", "request", (json_int_t)effect.request, "error", "worker gone"), err);
   else
     *ret_status = world_input(world, KF_EVENT_VERDICT, effect.proposal, world_judge(world, &effect), err);
   return true;
