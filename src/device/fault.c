@@ -173,13 +173,15 @@ void kf_fault_classify(const kf_fault_page *page, const kf_exit *end, const kf_c
   bool by_fault = end->kind == KF_EXIT_SIGNAL && copy.seen == 2 && copy.signal == end->code;
   if (by_fault && (end->code == SIGSEGV || end->code == SIGBUS)) {
     if (!classify_memory(&copy, calls, &result))
-      snprintf(result.text, sizeof result.text, "%s at address 0x%" PRIx64 " (%s)", ended, copy.address,
-               access_word(copy.access));
+      snprintf(result.text, sizeof result.text, "the process was %s at address 0x%" PRIx64 " (%s)", ended,
+               copy.address, access_word(copy.access));
   } else if (end->kind == KF_EXIT_SIGNAL && end->code == SIGSEGV) {
     snprintf(result.text, sizeof result.text,
-             "%s without an address: a stack overflow, or a handler that was replaced", ended);
+             "the process was %s without an address: a stack overflow, or a handler that was replaced",
+             ended);
   } else {
-    snprintf(result.text, sizeof result.text, "the process %s", ended);
+    snprintf(result.text, sizeof result.text, "the process %s%s", end->kind == KF_EXIT_SIGNAL ? "was " : "",
+             ended);
   }
   *ret_result = result;
 }

@@ -9,7 +9,7 @@
 #include "device/fault.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
-#include <errno.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -57,6 +57,18 @@ static kf_status send_blob(kf_runner *runner, kf_runner_op op, const void *bytes
   return status;
 }
 
+/* PoCL aborts when it cannot link work-group code; it only tries to when the artefact lacks it. */
+static bool lacks_code(kf_runner *runner, const kf_exit *end) {
+  if (end->kind != KF_EXIT_SIGNAL || end->code != SIGABRT) return false;
+  kf_buf output;
+  kf_buf_init(&output, KF_CHILD_OUTPUT_MAX);
+  bool lacks = kf_child_output(runner->child, &output, NULL) == KF_OK &&
+               (strstr(kf_buf_text(&output), "Final linking of kernel") ||
+                strstr(kf_buf_text(&output), "linker command failed"));
+  kf_buf_done(&output);
+  return lacks;
+}
+
 /* The child's end, or its silence, as a result. Kills it if it still runs. */
 static kf_status conclude_end(kf_runner *runner, bool timed_out, int64_t limit_ms, kf_run_result *ret_result,
                               kf_err *err) {
@@ -73,6 +85,10 @@ static kf_status conclude_end(kf_runner *runner, bool timed_out, int64_t limit_m
     kf__result_set(ret_result, KF_RUN_TIMED_OUT, 0, "no answer within %lld ms", (long long)limit_ms);
   else if (ran)
     kf__result_set(ret_result, KF_RUN_FORGED, 0, "the process closed its control socket and ran on");
+  else if (lacks_code(runner, &end))
+    kf__result_set(ret_result, KF_RUN_LAUNCH_FAILED, 0,
+                   "the artefact has no code for this launch: its kernel, local size and size class were in "
+                   "no plan of the build");
   else
     kf_fault_classify(runner->fault, &end, &runner->names, ret_result);
   return KF_OK;

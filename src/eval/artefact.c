@@ -215,6 +215,7 @@ static kf_verdict_kind outcome_kind(const kf_build_outcome *outcome) {
       [KF_RUN_CRASHED] = KF_VERDICT_BUILD_FAILED,
       [KF_RUN_WRONG_MEMORY] = KF_VERDICT_WRONG_MEMORY,
       [KF_RUN_TIMED_OUT] = KF_VERDICT_BUILD_TIMEOUT,
+      [KF_RUN_FORGED] = KF_VERDICT_CHEAT,
   };
   if (outcome->in_launch && outcome->result.code == KF_RUN_CRASHED) return KF_VERDICT_CRASHED;
   if (outcome->in_launch && outcome->result.code == KF_RUN_TIMED_OUT) return KF_VERDICT_TIMED_OUT;

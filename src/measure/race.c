@@ -147,7 +147,7 @@ static kf_status compare_timed(race_state *state, const kf_race_case *c, kf_err 
     report->kind = KF_VERDICT_WRONG_OUTPUT;
     kf_diagnosis *diagnosis = &report->diagnosis;
     snprintf(diagnosis->kind, sizeof diagnosis->kind, "timed_output");
-    snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", inputs->task->args[a].name,
+    snprintf(diagnosis->where, sizeof diagnosis->where, "%.60s of %.90s", inputs->task->args[a].name,
              inputs->case_text);
     snprintf(diagnosis->text, sizeof diagnosis->text,
              "a timed call's output differs from the opponent's on the same inputs: results of an earlier "

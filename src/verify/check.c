@@ -23,6 +23,8 @@ static const char *run_kind(kf_run_code code) {
     return "out_of_bounds";
   case KF_RUN_TIMED_OUT:
     return "time";
+  case KF_RUN_FORGED:
+    return "forged";
   case KF_RUN_OK:
     break;
   }
@@ -47,6 +49,8 @@ static kf_verdict_kind run_verdict(kf_run_code code) {
     return KF_VERDICT_WRONG_MEMORY;
   case KF_RUN_TIMED_OUT:
     return KF_VERDICT_TIMED_OUT;
+  case KF_RUN_FORGED:
+    return KF_VERDICT_CHEAT;
   case KF_RUN_OK:
     break;
   }
@@ -62,7 +66,8 @@ kf_verdict_kind kf_check_run_verdict(const kf_run_result *run, const kf_calls *c
   snprintf(diagnosis->text, sizeof diagnosis->text, "%s", run->text);
   if (run->code == KF_RUN_WRONG_MEMORY && calls && run->slot >= 0 && run->slot < calls->nbuffers) {
     const kf_buffer_spec *buffer = &calls->buffers[run->slot];
-    snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", buffer->name, case_text ? case_text : "");
+    snprintf(diagnosis->where, sizeof diagnosis->where, "%.60s of %.90s", buffer->name,
+             case_text ? case_text : "");
     snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
              "byte %" PRId64 " of %s, which has %" PRId64 " bytes", run->offset, buffer->name, buffer->bytes);
   }
@@ -81,7 +86,7 @@ static bool guards_broken(kf_rig *rig, kf_check_result *result) {
   kf_diagnosis *diagnosis = &result->diagnosis;
   result->kind = KF_VERDICT_WRONG_MEMORY;
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "out_of_bounds");
-  snprintf(diagnosis->where, sizeof diagnosis->where, "%s of %s", buffer ? buffer->name : "?",
+  snprintf(diagnosis->where, sizeof diagnosis->where, "%.60s of %.90s", buffer ? buffer->name : "?",
            rig->inputs->case_text);
   snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel wrote outside %s",
            buffer ? buffer->name : "a buffer");

@@ -29,7 +29,9 @@ typedef struct {
 /* Fills `inputs` with (seed, family) and leaves them so.
  * calibrated: e_float = max over elements of |float reference - double reference| and of |initial kernel -
  * double reference|; the latter is capped at 16 times the former, so that a wrong initial kernel cannot widen
- * the net. With `reference: kernel` there is no higher precision: e_float is the largest change of the
+ * the net. An output of under 256 elements gives
+ * too few samples of the error: there the float reference also runs on 8 copies of the inputs moved by half
+ * an ulp. With `reference: kernel` there is no higher precision: e_float is the largest change of the
  * kernel's output over 4 perturbations of every input by one ulp. linear: `scale` is the reference on
  * absolute values. (EVALUATION, Correctness (a).) */
 kf_status kf_expected_make(const kf_expected_source *source, kf_inputs *inputs, uint64_t seed,

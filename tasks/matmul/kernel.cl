@@ -2,9 +2,12 @@
 // It reads a and b straight from global memory and uses each value once per load.
 
 // [EVOLVE_START]
-//kf: launch matmul global=(ceil(N, 16) * 16, ceil(M, 16) * 16) local=(16, 16) args=(a, b, c, M, N, K)
+//kf: let GX = ceil(N, 16) * 16
+//kf: let GY = ceil(M, 16) * 16
+//kf: launch matmul global=(GX, GY) local=(16, 16) args=(a, b, c, M, N, K)
 
-__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N, int K) {
+__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N,
+                     int K) {
   const int col = get_global_id(0);
   const int row = get_global_id(1);
   if (row >= M || col >= N)

@@ -1,5 +1,5 @@
-/* test_build_fixture.h - what tests of builders and runners share: the roles, work folders, plans by hand, one whole
- * build-and-run of a kernel y = f(x) over n floats. Included by one test program each. */
+/* test_build_fixture.h - what tests of builders and runners share: the roles, work folders, plans by hand,
+ * one whole build-and-run of a kernel y = f(x) over n floats. Included by one test program each. */
 #ifndef KF_TEST_BUILD_FIXTURE_H
 #define KF_TEST_BUILD_FIXTURE_H
 
@@ -19,8 +19,11 @@
 #include "sandbox/sandbox.h"
 #include <poll.h>
 
-static const kf_role_entry fixture_roles[] = {
-    {"devices", kf_devices_main}, {"runner", kf_runner_main}, {"builder", kf_builder_main}, {"cc", kf_cc_main}, {NULL, NULL}};
+static const kf_role_entry fixture_roles[] = {{"devices", kf_devices_main},
+                                              {"runner", kf_runner_main},
+                                              {"builder", kf_builder_main},
+                                              {"cc", kf_cc_main},
+                                              {NULL, NULL}};
 
 enum { FIXTURE_MEMORY_MIB = 4096, FIXTURE_CALL_MS = 30000, FIXTURE_BUILD_MS = 120000 };
 
@@ -45,7 +48,8 @@ typedef struct {
   kf_step steps[4];
 } fixture_plan;
 
-static inline void fixture_plan_init(fixture_plan *plan, const char *entry, int64_t n, int64_t global, int64_t local) {
+static inline void fixture_plan_init(fixture_plan *plan, const char *entry, int64_t n, int64_t global,
+                                     int64_t local) {
   memset(plan, 0, sizeof *plan);
   static const char *const names[] = {"x", "y"};
   plan->calls.steps = plan->steps;
@@ -61,7 +65,8 @@ static inline void fixture_plan_init(fixture_plan *plan, const char *entry, int6
   kf_step *step = &plan->steps[0];
   step->kind = KF_STEP_LAUNCH;
   snprintf(step->entry, sizeof step->entry, "%s", entry);
-  for (int i = 0; i < 3; i++) step->global[i] = step->local[i] = 1;
+  for (int i = 0; i < 3; i++)
+    step->global[i] = step->local[i] = 1;
   step->global[0] = global;
   step->local[0] = local;
   step->nargs = 3;
@@ -106,7 +111,8 @@ static inline void fixture_build(const char *source, const kf_calls *calls, kf_b
   fixture_remove(dir);
 }
 
-/* A runner with x = 0, 1, 2, .. and y = -1 in regions of its own, ready to run, or the result that stopped it. */
+/* A runner with x = 0, 1, 2, .. and y = -1 in regions of its own, ready to run, or the result that stopped
+ * it. */
 typedef struct {
   char dir[KF_PATH_MAX], enforced[KF_SANDBOX_TEXT_MAX];
   kf_runner *runner;
@@ -115,8 +121,8 @@ typedef struct {
   kf_run_times times;
 } fixture_run;
 
-static inline void fixture_run_start(fixture_run *run, const void *artefact, size_t len, const kf_calls *calls,
-                                     int64_t call_ms) {
+static inline void fixture_run_start(fixture_run *run, const void *artefact, size_t len,
+                                     const kf_calls *calls, int64_t call_ms) {
   memset(run, 0, sizeof *run);
   fixture_dir(run->dir);
   kf_runner_options options = {.device_id = "opencl:0",
@@ -128,7 +134,8 @@ static inline void fixture_run_start(fixture_run *run, const void *artefact, siz
     kf_slot_spec slot = {.bytes = (size_t)calls->buffers[i].bytes, .align = 128};
     OK(kf_region_new(&slot, 1, i == 0, 7, &run->regions[i], &fixture_err));
     float *data = kf_region_data(run->regions[i], 0);
-    for (int64_t j = 0; j < calls->buffers[i].elements; j++) data[j] = i == 0 ? (float)j : -1.0f;
+    for (int64_t j = 0; j < calls->buffers[i].elements; j++)
+      data[j] = i == 0 ? (float)j : -1.0f;
   }
   OK(kf_runner_load(run->runner, artefact, len, run->enforced, &run->result, &fixture_err));
   if (run->result.code != KF_RUN_OK) return;
@@ -144,7 +151,8 @@ static inline void fixture_run_once(fixture_run *run, unsigned k) {
 
 static inline void fixture_run_done(fixture_run *run) {
   kf_runner_free(run->runner);
-  for (int i = 0; i < 2; i++) kf_region_free(run->regions[i]);
+  for (int i = 0; i < 2; i++)
+    kf_region_free(run->regions[i]);
   fixture_remove(run->dir);
 }
 

@@ -17,7 +17,8 @@
 #define BM (LY * WM)
 #define BN (LX * WN)
 
-__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N, int K) {
+__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N,
+                     int K) {
   __local float as[BM * BK];
   __local float bs[BK * BN];
   const int tx = get_local_id(0);

@@ -42,7 +42,8 @@ void edge_tile(__global const float *a, __global const float *b, __global float 
   }
 }
 
-__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N, int K) {
+__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int M, int N,
+                     int K) {
   const int col0 = get_global_id(0) * TN;
   const int row0 = get_global_id(1) * TM;
   if (row0 + TM > M || col0 + TN > N) {
