@@ -27,6 +27,7 @@ kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret
 typedef struct {
   int operations; /* launches of the naive kernel */
   int sweeps;     /* most sweeps of the naive kernel over any input */
+  bool split_reduction; /* the naive kernel itself splits a reduction: then that is no step beyond it */
 } kf_behavior_base;
 /* Levels by the table of SEARCH 1; the unknown cell when evidence is unknown. */
 kf_cell kf_behavior_cell(const kf_evidence *evidence, const kf_behavior_base *base);
