@@ -99,12 +99,13 @@ kf_status kf_report_summary_json(const kf_report *report, json_t **ret_object, k
   KF_TRY(verdicts_json(&stats, &verdicts, err));
   json_t *proposers = json_object_get(report->start, "proposers");
   KF_TRY(kf_json_pack(
-      &object, err, "{s:s, s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:b, s:s, s:s, s:o}", "run", report->run_id,
-      "task", report->task->name, "device", kf_report_device(report), "proposers", proposers, "seed",
-      (json_int_t)report->config.seed, "evaluations", (json_int_t)stats.evaluated, "proposed", (json_int_t)stats.proposed,
-      "in_flight", (json_int_t)stats.in_flight, "cells", kf_archive_count(archive), "qd_score",
-      (double)kf_archive_qd_nano(archive) * 1e-9, "elapsed_ms", (json_int_t)report->last_ms, "finished", stats.finished,
-      "outcome", stats.finish_outcome, "reason", stats.finish_reason, "verdicts", verdicts));
+      &object, err, "{s:s, s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:b, s:s, s:s, s:o}", "run",
+      report->run_id, "task", report->task->name, "device", kf_report_device(report), "proposers", proposers,
+      "seed", (json_int_t)report->config.seed, "evaluations", (json_int_t)stats.evaluated, "proposed",
+      (json_int_t)stats.proposed, "in_flight", (json_int_t)stats.in_flight, "cells",
+      kf_archive_count(archive), "qd_score", (double)kf_archive_qd_nano(archive) * 1e-9, "elapsed_ms",
+      (json_int_t)report->last_ms, "finished", stats.finished, "outcome", stats.finish_outcome, "reason",
+      stats.finish_reason, "verdicts", verdicts));
   kf_status status = add_best(report, object, err);
   if (status != KF_OK) {
     json_decref(object);
