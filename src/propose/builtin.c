@@ -79,7 +79,7 @@ static void builtin_close(kf_proposer *proposer) {
   kf__answer_queue_close(&((builtin *)proposer)->queue, on_closed);
 }
 
-static const kf__proposer_ops builtin_ops = {"builtin", false, builtin_ask, builtin_close};
+static const kf__proposer_ops builtin_ops = {"builtin", false, false, builtin_ask, builtin_close};
 
 kf_status kf__builtin_open(const kf_proposer *base, const char *rest, kf_proposer **ret_proposer,
                            kf_err *err) {

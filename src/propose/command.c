@@ -273,7 +273,7 @@ static void command_close(kf_proposer *proposer) {
   if (!self->first) command_free(self);
 }
 
-static const kf__proposer_ops command_ops = {"command", true, command_ask, command_close};
+static const kf__proposer_ops command_ops = {"command", true, true, command_ask, command_close};
 
 kf_status kf__command_open(const kf_proposer *base, const char *rest, kf_proposer **ret_proposer,
                            kf_err *err) {

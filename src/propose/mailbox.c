@@ -237,7 +237,7 @@ static void mailbox_close(kf_proposer *proposer) {
   uv_close((uv_handle_t *)&self->watch, on_closed);
 }
 
-static const kf__proposer_ops mailbox_ops = {"mailbox", true, mailbox_ask, mailbox_close};
+static const kf__proposer_ops mailbox_ops = {"mailbox", true, true, mailbox_ask, mailbox_close};
 
 kf_status kf__mailbox_open(const kf_proposer *base, const char *rest, kf_proposer **ret_proposer,
                            kf_err *err) {

@@ -60,6 +60,10 @@ bool kf_proposer_writes_code(const kf_proposer *proposer) {
   return proposer->ops->writes_code;
 }
 
+bool kf_proposer_reads_prompts(const kf_proposer *proposer) {
+  return proposer->ops->reads_prompts;
+}
+
 const char *kf_proposer_discloses(const kf_proposer *proposer) {
   return proposer->discloses;
 }

@@ -81,9 +81,12 @@ kf_status kf_proposer_open(const char *spec, const kf_settings *settings, uv_loo
 /* May be called from on_answer. The callback never runs inside this call. */
 kf_status kf_proposer_ask(kf_proposer *proposer, const kf_ask *ask, kf_err *err);
 const char *kf_proposer_kind(const kf_proposer *proposer);
-/* Reads prompts (a person, a model, a recording): may be asked to refine and fix. builtin only draws
+/* Gives new code (a person, a model, a recording), so may be asked to refine and fix; builtin only draws
  * bindings. */
 bool kf_proposer_writes_code(const kf_proposer *proposer);
+/* Shows the ask to a reader: best, inspirations and verdicts are worth filling in. The others use the parent
+ * alone. */
+bool kf_proposer_reads_prompts(const kf_proposer *proposer);
 /* What would leave this machine, one line ("nothing", "prompts with your source to the program ..."). */
 const char *kf_proposer_discloses(const kf_proposer *proposer);
 /* Cancels what is pending (each gets its callback with KF_ECANCELED, within this call) and frees when the

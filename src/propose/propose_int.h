@@ -6,7 +6,7 @@
 
 typedef struct {
   const char *kind;
-  bool writes_code;
+  bool writes_code, reads_prompts;
   kf_status (*ask)(kf_proposer *proposer, const kf_ask *ask, kf_err *err);
   /* Answers what is pending with KF_ECANCELED, then frees itself when its handles are closed. */
   void (*close)(kf_proposer *proposer);

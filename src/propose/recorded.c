@@ -156,7 +156,7 @@ static void recorded_close(kf_proposer *proposer) {
   kf__answer_queue_close(&((recorded *)proposer)->queue, on_closed);
 }
 
-static const kf__proposer_ops recorded_ops = {"replay", true, recorded_ask, recorded_close};
+static const kf__proposer_ops recorded_ops = {"replay", true, false, recorded_ask, recorded_close};
 
 kf_status kf__recorded_open(const kf_proposer *base, const char *rest, kf_proposer **ret_proposer,
                             kf_err *err) {

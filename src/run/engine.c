@@ -8,6 +8,8 @@
 
 #include "base/banned.h"
 
+enum { USUAL_BODY = 4096 }; /* no decision is longer, so that none needs memory to be written */
+
 static kf_status check_config(const kf_engine_config *config, kf_err *err) {
   const kf_task *task = config->task;
   if (config->in_flight < 1)
@@ -52,6 +54,7 @@ kf_status kf_engine_new(const kf_engine_config *config, kf_engine **ret_engine, 
   kf_buf_init(&engine->body, KF_ENGINE_BODY_MAX);
   count_seeds(engine);
   kf_status status = KF_OK;
+  KF_GO(kf_buf_reserve(&engine->body, USUAL_BODY, err));
   KF_GO(kf_archive_new(&engine->archive, err));
   engine->verdict = kf_calloc(1, sizeof *engine->verdict);
   if (engine->verdict == NULL) KF_GO(kf_nomem(err));
