@@ -3,14 +3,14 @@
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/judge.h"
-#include "cli/progress.h"
 
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "report/report.h"
 #include "report/verdict_text.h"
-#include "run/run.h"
+#include "run/progress.h"
 #include <string.h>
+#include <unistd.h>
 
 #include "base/banned.h"
 
@@ -255,11 +255,11 @@ static kf_status search(kf_cli *cli, kf_run_options *run, kf_err *err) {
   KF_CLEANUP(kf_freep) kf_run_result *result = kf_calloc(1, sizeof *result);
   if (result == NULL) return kf_nomem(err);
   kf_progress progress;
-  kf_progress_init(&progress);
-  run->on_view = kf_progress_view;
+  kf_progress_init(&progress, STDERR_FILENO);
+  run->on_view = kf_progress_show;
   run->context = &progress;
   kf_status status = kf_run(run, result, err);
-  kf_progress_done(&progress);
+  kf_progress_done(&progress, NULL);
   if (status != KF_OK) {
     hint_resume(cli, result);
     return status;

@@ -19,12 +19,12 @@ const kf_command kf_commands[] = {
     ROW(check, KF_NEEDS_EVALUATOR, "admit a task: is it sound, and how small a gain can be seen"),
     ROW(eval, KF_NEEDS_EVALUATOR, "judge candidates once"),
     ROW(race, KF_NEEDS_EVALUATOR, "is B faster than A and still right"),
-    // ROW(run, KF_NEEDS_NOTHING, "search for a faster kernel"), /* --resume and replays may need no device */
+    ROW(run, KF_NEEDS_NOTHING, "search for a faster kernel"), /* --resume and replays may need no device */
     ROW(list, KF_NEEDS_NOTHING, "the runs in this folder"),
     ROW(show, KF_NEEDS_NOTHING, "a run: its archive and how the best came to be; or one candidate"),
     ROW(best, KF_NEEDS_NOTHING, "the source of a run's fastest kernel"),
     ROW(export, KF_NEEDS_EVALUATOR, "take the winner home, rebuilt and judged again"),
-    // ROW(replay, KF_NEEDS_NOTHING, "derive a run's decisions again and compare them"),
+    ROW(replay, KF_NEEDS_NOTHING, "derive a run's decisions again and compare them"),
     ROW(gc, KF_NEEDS_NOTHING, "drop what a run's log no longer names"),
     ROW(help, KF_NEEDS_NOTHING, "help on a command, or the table of settings"),
     {0},

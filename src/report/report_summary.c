@@ -193,13 +193,13 @@ kf_status kf_report_summary_text(const kf_report *report, kf_buf *buf, kf_err *e
   KF_TRY(kf_buf_puts(buf, "proposer     ", err));
   KF_TRY(kf__report_proposers(report, buf, err));
   KF_TRY(kf_buf_printf(buf, err, ", seed %llu\n", (unsigned long long)report->config.seed));
-  KF_TRY(kf_buf_printf(buf, err, "evaluations  %lld in %s", (long long)stats.evaluated,
-                       kf_figure_ms(report->last_ms, worked)));
+  KF_TRY(kf_buf_printf(buf, err, "evaluations  %lld", (long long)stats.evaluated));
   if (report->config.evals_max > 0)
-    KF_TRY(kf_buf_printf(buf, err, ", of %lld", (long long)report->config.evals_max));
-  KF_TRY(kf_buf_puts(buf, "\n", err));
+    KF_TRY(kf_buf_printf(buf, err, " of %lld", (long long)report->config.evals_max));
+  KF_TRY(kf_buf_printf(buf, err, " in %s\n", kf_figure_ms(report->last_ms, worked)));
   KF_TRY(put_verdicts(&stats, buf, err));
-  KF_TRY(kf_buf_printf(buf, err, "archive      %d cells filled, QD-score %.2f\n", kf_archive_count(archive),
+  KF_TRY(kf_buf_printf(buf, err, "archive      %d cell%s filled, QD-score %.2f\n", kf_archive_count(archive),
+                       kf_archive_count(archive) == 1 ? "" : "s",
                        (double)kf_archive_qd_nano(archive) * 1e-9));
   KF_TRY(kf_buf_puts(buf, "best         ", err));
   KF_TRY(kf_report_best_text(report, buf, err));
