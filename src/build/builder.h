@@ -24,6 +24,7 @@ typedef struct {
   int nplans;
   const char *work_dir; /* private, writable */
   int64_t timeout_ms, memory_bytes;
+  int64_t launch_timeout_ms; /* of all trial launches, lazy compilation included; 0: timeout_ms */
   bool want_entries; /* for `kf init`: list kernels with -cl-kernel-arg-info, no artefact, no launches */
 } kf_build_request;
 

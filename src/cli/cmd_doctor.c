@@ -7,6 +7,7 @@
 #include "report/table.h"
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -47,10 +48,11 @@ static finding *add(findings *list, const char *what, finding_state state) {
 
 /* ---- looking ---- */
 
-/* Number of OpenCL drivers registered with the loader. */
+/* Number of OpenCL drivers registered with the loader. The variable names a folder, or one driver. */
 static int count_icds(void) {
-  const char *dir = getenv("OCL_ICD_VENDORS");
-  DIR *handle = opendir(dir != NULL && kf_fs_is_dir(dir) ? dir : "/etc/OpenCL/vendors");
+  const char *named = getenv("OCL_ICD_VENDORS");
+  if (named != NULL && named[0] != '\0' && !kf_fs_is_dir(named)) return kf_fs_exists(named) ? 1 : 0;
+  DIR *handle = opendir(named != NULL && named[0] != '\0' ? named : "/etc/OpenCL/vendors");
   if (handle == NULL) return 0;
   int count = 0;
   for (struct dirent *entry = readdir(handle); entry != NULL; entry = readdir(handle)) {
@@ -73,7 +75,7 @@ static bool find_program(const char *name, char ret_path[KF_PATH_MAX]) {
   return false;
 }
 
-static void look_at_opencl(findings *list, int devices) {
+static void look_at_opencl(findings *list, int devices, const char *note) {
   int drivers = count_icds();
   if (devices > 0) {
     snprintf(add(list, "opencl", FINDING_OK)->detail, sizeof list->items[0].detail,
@@ -82,12 +84,12 @@ static void look_at_opencl(findings *list, int devices) {
     return;
   }
   finding *f = add(list, "opencl", FINDING_MISSING);
-  snprintf(f->detail, sizeof f->detail, "no device: %s",
-           drivers == 0 ? "no OpenCL driver is registered in /etc/OpenCL/vendors"
-                        : "the registered drivers offer none");
-  snprintf(
-      f->fix, sizeof f->fix, "%s",
-      "apt-get install ocl-icd-libopencl1 pocl-opencl-icd (the CPU as a device), or the driver of your GPU");
+  const char *why = drivers == 0      ? "no OpenCL driver is registered"
+                    : note[0] != '\0' ? note
+                                      : "the registered drivers offer none";
+  snprintf(f->detail, sizeof f->detail, "no device: %.300s", why);
+  snprintf(f->fix, sizeof f->fix, "%s",
+           "apt-get install ocl-icd-libopencl1 pocl-opencl-icd (the CPU as a device), or your GPU's driver");
 }
 
 static void look_at_compiler(findings *list) {
@@ -103,17 +105,43 @@ static void look_at_compiler(findings *list) {
   snprintf(f->fix, sizeof f->fix, "apt-get install gcc libc6-dev");
 }
 
-static void look_at_hello(findings *list, const kf_evaluator *evaluator) {
-  const char *libclang = kf_evaluator_hello_text(evaluator, "libclang");
-  const char *sandbox = kf_evaluator_hello_text(evaluator, "sandbox");
-  if (libclang[0] != '\0') {
-    snprintf(add(list, "libclang", FINDING_OK)->detail, sizeof list->items[0].detail, "%.300s", libclang);
-  } else {
-    finding *f = add(list, "libclang", FINDING_WARNING);
-    snprintf(f->detail, sizeof f->detail,
-             "not found: kernels are not classified, so the archive has one cell only");
-    snprintf(f->fix, sizeof f->fix, "apt-get install libclang1");
+/* The evaluator opens libclang by name when it first needs it, in a sandboxed child; here it is only looked
+ * for. */
+static bool find_libclang(char ret_path[KF_PATH_MAX]) {
+  static const char *const patterns[] = {
+      "/usr/lib/*/libclang-[0-9]*.so.*", "/usr/lib/llvm-*/lib/libclang*.so*",
+      "/usr/lib64/libclang.so.*",        "/usr/local/lib/libclang.so*",
+      "/usr/lib/libclang.so*",
+  };
+  const char *named = getenv("KF_LIBCLANG");
+  if (named != NULL && named[0] != '\0') {
+    snprintf(ret_path, KF_PATH_MAX, "%s", named);
+    return kf_fs_exists(named);
   }
+  for (size_t i = 0; i < KF_COUNTOF(patterns); i++) {
+    glob_t found = {0};
+    bool any = glob(patterns[i], 0, NULL, &found) == 0 && found.gl_pathc > 0;
+    if (any) snprintf(ret_path, KF_PATH_MAX, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    if (any) return true;
+  }
+  return false;
+}
+
+static void look_at_libclang(findings *list) {
+  char path[KF_PATH_MAX];
+  if (find_libclang(path)) {
+    snprintf(add(list, "libclang", FINDING_OK)->detail, sizeof list->items[0].detail, "%.300s", path);
+    return;
+  }
+  finding *f = add(list, "libclang", FINDING_WARNING);
+  snprintf(f->detail, sizeof f->detail,
+           "not found: kernels are not classified, so the archive has one cell only");
+  snprintf(f->fix, sizeof f->fix, "apt-get install libclang1, or name the library in KF_LIBCLANG");
+}
+
+static void look_at_sandbox(findings *list, const kf_evaluator *evaluator) {
+  const char *sandbox = kf_evaluator_hello_text(evaluator, "sandbox");
   bool whole = strstr(sandbox, "seccomp") != NULL && strstr(sandbox, "landlock") != NULL;
   finding *f = add(list, "sandbox",
                    sandbox[0] == '\0' ? FINDING_MISSING
@@ -250,9 +278,10 @@ kf_status kf_cmd_doctor(kf_cli *cli, const void *args, kf_err *err) {
   const kf_device_info *devices =
       judge != NULL ? kf_evaluator_devices(kf_judge_evaluator(judge), &ndevices) : NULL;
   if (judge != NULL) {
-    look_at_opencl(&list, ndevices);
-    look_at_hello(&list, kf_judge_evaluator(judge));
+    look_at_opencl(&list, ndevices, kf_evaluator_hello_text(kf_judge_evaluator(judge), "note"));
+    look_at_sandbox(&list, kf_judge_evaluator(judge));
   }
+  look_at_libclang(&list);
   look_at_compiler(&list);
   look_at_room(&list, "runs", cli->common.runs);
   const char *tmp = getenv("TMPDIR");

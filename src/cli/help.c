@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-enum { WIDTH = 100, OPTION_COLUMN = 24 };
+enum { WIDTH = 100, OPTION_COLUMN = 28 };
 
 static const char exit_codes[] =
     "0 done, 1 judged but not all correct, 2 usage, 3 task refused, 4 environment (device, "

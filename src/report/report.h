@@ -51,8 +51,8 @@ kf_status kf_report_archive_text(const kf_report *report, kf_buf *buf, kf_err *e
 kf_status kf_report_best(const kf_report *report, int64_t *ret_id, kf_err *err);
 /* KF_ENOTFOUND names the largest id. */
 kf_status kf_report_candidate(const kf_report *report, int64_t id, kf_candidate *ret_candidate, kf_err *err);
-/* The last verdict of a candidate that carries a time, else the last of all. KF_ENOTFOUND when it was never
- * judged; a duplicate has none of its own. */
+/* The last verdict on a candidate, with the cases of an earlier one where it has none itself. KF_ENOTFOUND
+ * when it was never judged; a duplicate has none of its own. */
 kf_status kf_report_verdict(const kf_report *report, int64_t id, kf_verdict *ret_verdict, kf_err *err);
 /* Source as proposed; with `bound` every parameter is fixed to the candidate's binding. */
 kf_status kf_report_source(const kf_report *report, int64_t id, bool bound, kf_buf *buf, kf_err *err);

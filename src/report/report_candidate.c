@@ -77,9 +77,12 @@ static kf_status take_verdict(history *h, const json_t *body, kf_err *err) {
     j->race = verdict->race;
     j->time_ns = verdict->time_ns;
   }
-  /* A later verdict without a time (a failed confirmation apart) says less than an earlier one with it. */
-  bool says_more = !h->found || verdict->time_ns > 0 || verdict->kind != KF_VERDICT_CORRECT;
-  if (says_more) *h->last = *verdict;
+  /* A confirmation repeats no cases of its own: those of the verdict before it still hold. */
+  if (verdict->ncases == 0 && h->found) {
+    memcpy(verdict->cases, h->last->cases, sizeof verdict->cases);
+    verdict->ncases = h->last->ncases;
+  }
+  *h->last = *verdict;
   h->found = true;
   return KF_OK;
 }
@@ -217,9 +220,7 @@ static kf_status put_head(const kf_report *report, const kf_candidate *c, kf_buf
     KF_TRY(kf_interval_text(median, low, high, 0, buf, err));
     KF_TRY(kf_buf_puts(buf, kf__report_is_confirmed(report, c->id) ? " confirmed" : " not confirmed", err));
   }
-  KF_TRY(kf_buf_puts(buf, c->duplicate_of_known ? ", the same as one before\n" : "\n", err));
-  if (c->binding[0] != '\0') KF_TRY(kf_buf_printf(buf, err, "  %-10s%s\n", "binding", c->binding));
-  return KF_OK;
+  return kf_buf_puts(buf, c->duplicate_of_known ? ", the same as one before\n" : "\n", err);
 }
 
 kf_status kf_report_candidate_text(const kf_report *report, int64_t id, kf_buf *buf, kf_err *err) {

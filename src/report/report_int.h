@@ -13,7 +13,7 @@ struct kf_report {
   kf_engine *engine;
   kf_engine_config config;
   json_t *start; /* body of the START event */
-  char run_id[64];
+  char run_id[96];
   int64_t last_ms; /* the run's clock at its last event */
 };
 
@@ -26,5 +26,7 @@ bool kf__report_interval(const kf_report *report, const kf_candidate *candidate,
                          int64_t *ret_low, int64_t *ret_high);
 bool kf__report_is_confirmed(const kf_report *report, int64_t id);
 const char *kf__report_emitter(const kf_report *report, const kf_candidate *candidate);
+/* Appends "builtin, command:..." */
+kf_status kf__report_proposers(const kf_report *report, kf_buf *buf, kf_err *err);
 
 #endif

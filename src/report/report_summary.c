@@ -97,14 +97,15 @@ kf_status kf_report_summary_json(const kf_report *report, json_t **ret_object, k
   const kf_archive *archive = kf_engine_archive(report->engine);
   json_t *verdicts = NULL, *object = NULL;
   KF_TRY(verdicts_json(&stats, &verdicts, err));
+  json_t *proposers = json_object_get(report->start, "proposers");
   KF_TRY(kf_json_pack(
-      &object, err, "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:b, s:s, s:s, s:o}", "run",
-      report->run_id, "task", report->task->name, "device", kf_report_device(report), "proposer",
-      kf_json_str_or(report->start, "proposer", ""), "seed", (json_int_t)report->config.seed, "evaluations",
-      (json_int_t)stats.evaluated, "proposed", (json_int_t)stats.proposed, "in_flight",
-      (json_int_t)stats.in_flight, "cells", kf_archive_count(archive), "qd_score",
-      (double)kf_archive_qd_nano(archive) * 1e-9, "elapsed_ms", (json_int_t)report->last_ms, "finished",
-      stats.finished, "outcome", stats.finish_outcome, "reason", stats.finish_reason, "verdicts", verdicts));
+      &object, err, "{s:s, s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:b, s:s, s:s, s:o}", "run",
+      report->run_id, "task", report->task->name, "device", kf_report_device(report), "proposers", proposers,
+      "seed", (json_int_t)report->config.seed, "evaluations", (json_int_t)stats.evaluated, "proposed",
+      (json_int_t)stats.proposed, "in_flight", (json_int_t)stats.in_flight, "cells",
+      kf_archive_count(archive), "qd_score", (double)kf_archive_qd_nano(archive) * 1e-9, "elapsed_ms",
+      (json_int_t)report->last_ms, "finished", stats.finished, "outcome", stats.finish_outcome, "reason",
+      stats.finish_reason, "verdicts", verdicts));
   kf_status status = add_best(report, object, err);
   if (status != KF_OK) {
     json_decref(object);
@@ -188,17 +189,17 @@ kf_status kf_report_summary_text(const kf_report *report, kf_buf *buf, kf_err *e
   char worked[KF_FIGURE_TEXT];
   KF_TRY(kf_buf_printf(buf, err, "run          %s\ntask         %s\n", report->run_id, report->task->name));
   KF_TRY(kf_buf_printf(buf, err, "device       %s %s\n", kf_report_device(report),
-                       kf_json_str_or(report->start, "device_name", "")));
-  KF_TRY(kf_buf_printf(buf, err, "proposer     %s, seed %llu\n",
-                       kf_json_str_or(report->start, "proposer", ""),
-                       (unsigned long long)report->config.seed));
-  KF_TRY(kf_buf_printf(buf, err, "evaluations  %lld in %s", (long long)stats.evaluated,
-                       kf_figure_ms(report->last_ms, worked)));
+                       kf_json_str_or(json_object_get(report->start, "device"), "name", "")));
+  KF_TRY(kf_buf_puts(buf, "proposer     ", err));
+  KF_TRY(kf__report_proposers(report, buf, err));
+  KF_TRY(kf_buf_printf(buf, err, ", seed %llu\n", (unsigned long long)report->config.seed));
+  KF_TRY(kf_buf_printf(buf, err, "evaluations  %lld", (long long)stats.evaluated));
   if (report->config.evals_max > 0)
-    KF_TRY(kf_buf_printf(buf, err, ", of %lld", (long long)report->config.evals_max));
-  KF_TRY(kf_buf_puts(buf, "\n", err));
+    KF_TRY(kf_buf_printf(buf, err, " of %lld", (long long)report->config.evals_max));
+  KF_TRY(kf_buf_printf(buf, err, " in %s\n", kf_figure_ms(report->last_ms, worked)));
   KF_TRY(put_verdicts(&stats, buf, err));
-  KF_TRY(kf_buf_printf(buf, err, "archive      %d cells filled, QD-score %.2f\n", kf_archive_count(archive),
+  KF_TRY(kf_buf_printf(buf, err, "archive      %d cell%s filled, QD-score %.2f\n", kf_archive_count(archive),
+                       kf_archive_count(archive) == 1 ? "" : "s",
                        (double)kf_archive_qd_nano(archive) * 1e-9));
   KF_TRY(kf_buf_puts(buf, "best         ", err));
   KF_TRY(kf_report_best_text(report, buf, err));

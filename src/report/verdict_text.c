@@ -89,9 +89,13 @@ static kf_status put_outcome(const kf_verdict *verdict, kf_buf *buf, kf_err *err
 
 static kf_status put_times(const kf_verdict *verdict, kf_buf *buf, kf_err *err) {
   char time[KF_FIGURE_TEXT], low[KF_FIGURE_TEXT], high[KF_FIGURE_TEXT];
-  if (verdict->time_ns > 0)
-    KF_TRY(kf_buf_printf(buf, err, "  %-10s%s (%s to %s)\n", "time", kf_figure_ns(verdict->time_ns, time),
-                         kf_figure_ns(verdict->time_low_ns, low), kf_figure_ns(verdict->time_high_ns, high)));
+  if (verdict->time_ns > 0) {
+    KF_TRY(kf_buf_printf(buf, err, "  %-10s%s", "time", kf_figure_ns(verdict->time_ns, time)));
+    if (verdict->time_low_ns > 0 && verdict->time_high_ns > 0)
+      KF_TRY(kf_buf_printf(buf, err, " (%s to %s)", kf_figure_ns(verdict->time_low_ns, low),
+                           kf_figure_ns(verdict->time_high_ns, high)));
+    KF_TRY(kf_buf_puts(buf, "\n", err));
+  }
   return kf_buf_printf(
       buf, err, "  %-10sbuild %lld ms, verify %lld ms, measure %lld ms, in all %lld ms; reached stage %d\n",
       "took", (long long)verdict->build_ms, (long long)verdict->verify_ms, (long long)verdict->measure_ms,
@@ -111,7 +115,7 @@ kf_status kf_verdict_details(const kf_verdict *verdict, kf_buf *buf, kf_err *err
     kf_cell_text(&verdict->cell, cell);
     KF_TRY(put_field(buf, "cell", cell, err));
   }
-  if (verdict->tier[0] == '\0') return KF_OK;
+  if (verdict->tier[0] == '\0' || verdict->enforced[0] == '\0') return KF_OK; /* nothing of it ran */
   KF_TRY(kf_buf_printf(buf, err, "  %-10stier %s on %s (%s); enforced: %s\n", "trust", verdict->tier,
                        verdict->device, verdict->device_name, verdict->enforced));
   return KF_OK;

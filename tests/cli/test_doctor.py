@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""doctor: what it finds, and what it says where something is missing."""
+from clitest import CliTest, main, need_device
+
+
+class Doctor(CliTest):
+    def test_a_machine_that_works(self):
+        (report,) = self.kf("doctor", "--json", code=0).lines()
+        self.assertTrue(report["works"])
+        self.assertIn("id", report["devices"][0])
+        states = {row["check"]: row["state"] for row in report["checks"]}
+        self.assertEqual({"evaluator", "opencl", "sandbox", "libclang", "C compiler", "runs", "scratch"}, set(states))
+        self.assertEqual("ok", states["evaluator"])
+        text = self.kf("doctor", code=0).out
+        self.assertRegex(text, r"(?m)^device +name +driver +units")
+        self.assertRegex(text, r"(?m)^check +state +found")
+        for row in report["checks"]:
+            self.assertRegex(text, rf"(?m)^{row['check']} +{row['state']} ")
+
+    def test_no_device(self):
+        (report,) = self.kf("doctor", "--json", code=4, env={"OCL_ICD_VENDORS": str(self.dir)}).lines()
+        self.assertFalse(report["works"])
+        (row,) = [row for row in report["checks"] if row["check"] == "opencl"]
+        self.assertEqual("missing", row["state"])
+        self.assertIn("pocl-opencl-icd", row["fix"])
+        self.assertIn("no device works here", self.kf("doctor", code=4, env={"OCL_ICD_VENDORS": str(self.dir)}).out)
+
+    def test_no_evaluator_is_a_finding(self):
+        result = self.kf("doctor", code=4, env={"KF_EVAL": "/nothing"})
+        self.assertRegex(result.out, r"(?m)^evaluator +missing +KF_EVAL: /nothing")
+        self.assertEqual("", result.err)
+
+    def test_no_compiler_and_no_libclang(self):
+        env = {"PATH": str(self.dir), "KF_LIBCLANG": str(self.dir / "none.so")}
+        (report,) = self.kf("doctor", "--json", env=env).lines()
+        fixes = {row["check"]: row["fix"] for row in report["checks"]}
+        self.assertIn("apt-get install gcc", fixes["C compiler"])
+        self.assertIn("apt-get install libclang1", fixes["libclang"])
+
+
+if __name__ == "__main__":
+    need_device()
+    main()
