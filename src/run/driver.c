@@ -47,6 +47,7 @@ void kf__driver_show(kf__driver *driver, const char *notice) {
       .cells = kf_archive_count(kf_engine_archive(driver->engine)),
       .activity = driver->activity,
       .draining = driver->stopping,
+      .evaluator_pid = driver->evaluator ? kf_evaluator_pid(driver->evaluator) : 0,
       .notice = notice,
   };
   kf_engine_get_stats(driver->engine, &view.stats);

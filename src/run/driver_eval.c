@@ -80,12 +80,15 @@ bool kf__driver_evaluate(kf__driver *driver, int64_t request) {
     return true;
   }
   kf_status status = submit(driver, &ask, &error);
-  if (status == KF_EIO && driver->evaluator_lost) return false;
+  if (status == KF_EIO) {
+    /* It is gone, whether we were told already or not: no fault of this request, which waits for the next
+     * one. */
+    driver->evaluator_lost = true;
+    driver->lost_error = error;
+    return false;
+  }
   if (status == KF_OK && kf_vec_push(&driver->requests, request) != KF_OK) status = kf_nomem(&error);
-  if (status == KF_EIO)
-    give_infra(driver, ask.candidate, request, error.msg);
-  else if (status != KF_OK)
-    kf__driver_fail(driver, status, &error);
+  if (status != KF_OK) kf__driver_fail(driver, status, &error);
   return true;
 }
 
@@ -109,9 +112,16 @@ static void on_result(void *context, const kf_eval_result *result) {
   kf__driver *driver = context;
   kf_evaluation ask;
   if (!kf__driver_forget(driver->requests.items, &driver->requests.count, result->id)) return;
-  /* Canceled by us, at the end: it stays open in the log and is asked for again. */
-  if (result->status == KF_ECANCELED || driver->status != KF_OK) return;
-  if (!kf_engine_evaluation(driver->engine, result->id, &ask)) return;
+  if (driver->status != KF_OK || !kf_engine_evaluation(driver->engine, result->id, &ask)) return;
+  if (result->status == KF_ECANCELED) {
+    /* By us. At the end it stays open in the log and is asked for again; when kf-eval is replaced, the next
+     * one gets it. */
+    kf_err error = {0};
+    kf__effect again = {ask.candidate, ask.request};
+    if (driver->evaluator_lost && kf_vec_push(&driver->effects, again) != KF_OK)
+      kf__driver_fail(driver, kf_nomem(&error), &error);
+    return;
+  }
   driver->activity[0] = '\0';
   if (result->status == KF_OK)
     give_verdict(driver, result, ask.candidate);

@@ -19,14 +19,15 @@ enum { KF_RUN_PROPOSERS_MAX = 16, KF_RUN_ID_MAX = 96, KF_RUN_TEXT_MAX = 512 };
 typedef struct {
   const char *run_id;
   kf_engine_stats stats;
-  int64_t evals_max;    /* 0: no limit */
-  int64_t time_max_ms;  /* 0: no limit */
-  int64_t elapsed_ms;   /* the run's clock, over all its sessions */
-  int64_t time_left_ms; /* until the nearest budget at the pace so far; -1 unknown */
-  int cells;            /* filled */
-  const char *activity; /* what kf-eval does, "" nothing known */
-  bool draining;        /* asked to stop: waits for what is being measured */
-  const char *notice;   /* something to be told once ("kf-eval was restarted: ..."), or NULL */
+  int64_t evals_max;     /* 0: no limit */
+  int64_t time_max_ms;   /* 0: no limit */
+  int64_t elapsed_ms;    /* the run's clock, over all its sessions */
+  int64_t time_left_ms;  /* until the nearest budget at the pace so far; -1 unknown */
+  int cells;             /* filled */
+  const char *activity;  /* what kf-eval does, "" nothing known */
+  bool draining;         /* asked to stop: waits for what is being measured */
+  int64_t evaluator_pid; /* kf-eval; 0: none */
+  const char *notice;    /* something to be told once ("kf-eval was restarted: ..."), or NULL */
 } kf_run_view;
 
 typedef struct {
