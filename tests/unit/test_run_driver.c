@@ -16,6 +16,7 @@
 #include "run/run.h"
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -309,6 +310,30 @@ static void test_run_driver__a_signal_stops_it_and_it_can_be_resumed(void **stat
   kf_free(seen);
 }
 
+static void test_run_driver__a_full_disk_ends_it_and_it_can_be_resumed(void **state) {
+  (void)state;
+  char path[KF_PATH_MAX];
+  db_path("full.db", path);
+  kf_run_options options = options_for(path);
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    struct rlimit small = {.rlim_cur = 192 << 10, .rlim_max = 192 << 10};
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0) _exit(2);
+    kf_run_result result;
+    kf_err err = {0};
+    kf_status status = kf_run(&options, &result, &err);
+    _exit(status == KF_EIO && strstr(err.msg, path) ? 4 : 3);
+  }
+  int status = wait_child(pid);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 4);
+  kf_run_options more = {.resume = path, .evals_max = -1, .time_max_ms = -1, .null_evaluator = true};
+  assert_true(run(&more).finished);
+  assert_sound(path, EVALS);
+}
+
 static void test_run_driver__the_time_budget_ends_a_run(void **state) {
   (void)state;
   char path[KF_PATH_MAX], mail[KF_PATH_MAX], spec[KF_PATH_MAX + 16];
@@ -415,6 +440,7 @@ int main(void) {
       cmocka_unit_test(test_run_driver__a_resumed_run_may_get_more_budget),
       cmocka_unit_test(test_run_driver__kill_9_at_any_moment_loses_nothing),
       cmocka_unit_test(test_run_driver__a_signal_stops_it_and_it_can_be_resumed),
+      cmocka_unit_test(test_run_driver__a_full_disk_ends_it_and_it_can_be_resumed),
       cmocka_unit_test(test_run_driver__the_time_budget_ends_a_run),
       cmocka_unit_test(test_run_driver__replay_of_a_recorded_run_decides_the_same),
       cmocka_unit_test(test_run_driver__a_changed_decision_is_found_by_replay),

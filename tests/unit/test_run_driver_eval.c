@@ -31,11 +31,13 @@ static int tear_down(void **state) {
   return kf_fs_remove_tree(folder, NULL) == KF_OK ? 0 : -1;
 }
 
-/* Kernels of other texts that all compute 2 x + 1, and one that does not. */
+/* By proposal id, cycled: 2 and 3 are wrong, which is soon found out. */
 static void write_answers(char ret_spec[KF_PATH_MAX + 16]) {
   static const char *const bodies[] = {
-      "y[i] = fma(2.0f, x[i], 1.0f);",           "y[i] = x[i] + x[i] + 1.0f;", "y[i] = 2.0f * x[i];",
-      "float v = x[i]; y[i] = v * 2.0f + 1.0f;", "y[i] = 1.0f + 2.0f * x[i];",
+      "y[i] = fma(2.0f, x[i], 1.0f);",
+      "y[i] = 2.0f * x[i];",
+      "y[i] = x[i] + 1.0f;",
+      "y[i] = 1.0f + 2.0f * x[i];",
   };
   char dir[KF_PATH_MAX];
   assert_int_equal(kf_fs_join(dir, folder, "answers", NULL), KF_OK);
@@ -106,7 +108,7 @@ static void test_run_driver_eval__a_killed_evaluator_is_replaced_and_nothing_is_
   assert_int_equal(result.restarts, 1);
   assert_true(result.finished);
   assert_int_equal(result.stats.evaluated, EVALS);
-  assert_int_equal(result.stats.verdicts[KF_VERDICT_WRONG_OUTPUT], 1);
+  assert_int_equal(result.stats.verdicts[KF_VERDICT_WRONG_OUTPUT], EVALS);
 
   audit *seen = kf_calloc(1, sizeof *seen);
   assert_non_null(seen);
