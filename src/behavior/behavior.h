@@ -17,8 +17,9 @@ typedef struct {
   const kf_calls *calls; /* resolved for the first measure case: launches, temps, who reads what */
 } kf_evidence_request;
 
-int kf_evidence_main(
-    int fd); /* --role evidence: enters the builder sandbox, loads libclang, answers one request */
+/* --role evidence: enters the builder sandbox, loads libclang ($KF_LIBCLANG, else 20 down to 14), answers one
+ * request. */
+int kf_evidence_main(int fd);
 /* Judge side: runs the child, at most 10 s. Without libclang (or if it crashes) the evidence is `known =
  * false`; not an error. */
 kf_status kf_evidence_extract(const kf_evidence_request *request, const char *work_dir,

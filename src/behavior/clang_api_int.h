@@ -52,6 +52,7 @@
   X(EvalResult_dispose)
 
 typedef struct {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): the argument names a field */
 #define KF_CLANG_FIELD(name) __typeof__(&clang_##name) name;
   KF_CLANG_FUNCTIONS(KF_CLANG_FIELD)
 #undef KF_CLANG_FIELD

@@ -423,9 +423,13 @@ static kf_status read_branch(reader *r, CXCursor cursor, kf_node_kind kind, cons
   return KF_OK;
 }
 
-/* The label's constants are not evidence: only the statement below it. */
+/* Children of a case: its constant, of a range both ends, then the statement below. */
 static kf_status read_label(reader *r, CXCursor cursor, const cursor_list *kids, int *ret_node) {
   KF_TRY(new_node(r, KF_NODE_LABEL, cursor, ret_node));
+  enum CXCursorKind kind = r->api->getCursorKind(cursor);
+  kf_op op = kind == CXCursor_CaseStmt ? KF_OP_EQ : kind == CXCursor_DefaultStmt ? KF_OP_NE : KF_OP_NONE;
+  node_at(r, *ret_node)->op = (uint8_t)op;
+  if (op == KF_OP_EQ && kids->count == 2) evaluate(r, kids->items[0], *ret_node);
   return kids->count ? add_children(r, *ret_node, &kids->items[kids->count - 1], 1) : KF_OK;
 }
 

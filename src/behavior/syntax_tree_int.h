@@ -37,7 +37,7 @@ typedef enum {
   KF_NODE_WHILE,  /* as FOR, init and step missing */
   KF_NODE_DO,     /* as WHILE; the body comes before the condition in time */
   KF_NODE_SWITCH, /* condition, body */
-  KF_NODE_LABEL,  /* statement below a label, case or default */
+  KF_NODE_LABEL, /* statement below; op KF_OP_EQ: case (number if constant), KF_OP_NE: default, else goto's */
   KF_NODE_RETURN, /* value if any */
   KF_NODE_BREAK,
   KF_NODE_CONTINUE,

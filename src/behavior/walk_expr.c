@@ -153,7 +153,7 @@ static kf_flow read_place(kf_walk *w, int node) {
 
 /* ---- assignments ---- */
 
-/* An operation that accumulates by adding: +=, -=, v = v + e, v = fma(a, b, v). */
+/* An operation that accumulates: +=, -=, v = v + e, v = fma(a, b, v), v = max(v, e). */
 static bool is_additive(const kf_walk *w, kf_op op, int value) {
   if (op == KF_OP_ADD || op == KF_OP_SUB) return true;
   const kf_node *n = at(w, value);

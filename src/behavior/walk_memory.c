@@ -23,12 +23,9 @@ void kf__walk_path(const kf_walk *w, kf_loop_path *ret_path) {
 }
 
 int kf__walk_carried_from(const kf_walk *w, const kf_spot *spot) {
-  const kf_loop_path *reset = NULL;
-  if (spot->var)
-    reset = &w->vars[spot->var].reset;
-  else if (spot->objects)
-    reset = &w->objects[__builtin_ctzll(spot->objects)].reset;
-  if (!reset) return w->nloops;
+  if (!spot->var && !spot->objects) return w->nloops;
+  const kf_loop_path *reset =
+      spot->var ? &w->vars[spot->var].reset : &w->objects[__builtin_ctzll(spot->objects)].reset;
   int i = 0;
   while (i < w->nloops && i < reset->count && w->loops[i].serial == reset->serials[i])
     i++;
@@ -53,13 +50,12 @@ void kf__walk_note_accumulator(kf_walk *w, const kf_spot *spot, int first_loop) 
   int at = w->nloops - 1;
   while (at > first_loop && w->loops[at].unrolled)
     at--;
-  const kf_object *object = spot->var ? NULL : &w->objects[__builtin_ctzll(spot->objects)];
-  int decl = spot->var ? spot->var : object->decl;
-  kf_accumulator *a = find_accumulator(w, w->loops[at].node, decl);
+  const kf_object *object = &w->objects[spot->var ? 0 : __builtin_ctzll(spot->objects)];
+  kf_accumulator *a = find_accumulator(w, w->loops[at].node, spot->var ? spot->var : object->decl);
   if (!a) return;
-  a->elements = object ? object->elements * object->lanes : w->tree->decls.items[decl].type.lanes;
+  a->elements = spot->var ? w->tree->decls.items[spot->var].type.lanes : object->elements * object->lanes;
   a->lanes = spot->lanes;
-  if (object && !spot->fixed) a->dynamic = true;
+  if (!spot->var && !spot->fixed) a->dynamic = true;
   for (int i = 0; i < a->nforms; i++)
     if (a->forms[i] == spot->form) return;
   if (a->nforms < KF_WALK_FORMS_MAX) a->forms[a->nforms++] = spot->form;

@@ -138,10 +138,54 @@ static void walk_list(kf_walk *w, int first) {
   }
 }
 
+/* Does one of the labels in front of a statement stand for this value? A range might, so it counts. */
+static bool is_labelled(const kf_walk *w, int node, kf_op op, int64_t number) {
+  for (; at(w, node)->kind == KF_NODE_LABEL; node = at(w, node)->child)
+    if (at(w, node)->op == op &&
+        (op == KF_OP_NE || !at(w, node)->has_number || at(w, node)->number == number))
+      return true;
+  return false;
+}
+
+static bool has_inner_label(const kf_walk *w, int node, bool is_own, int depth) {
+  if (depth > KF_WALK_DEPTH_MAX || (!is_own && at(w, node)->kind == KF_NODE_LABEL)) return true;
+  bool passes = at(w, node)->kind == KF_NODE_LABEL && is_own;
+  for (int child = at(w, node)->child; child; child = at(w, child)->next)
+    if (has_inner_label(w, child, passes, depth + 1)) return true;
+  return false;
+}
+
+/* Where a switch over a constant enters its block: the first statement, 0 if none. False if that cannot be
+ * told. */
+static bool find_case(const kf_walk *w, int body, int64_t number, int *ret_first) {
+  if (!body || at(w, body)->kind != KF_NODE_BLOCK) return false;
+  int first = 0, fallback = 0;
+  for (int child = at(w, body)->child; child; child = at(w, child)->next) {
+    if (has_inner_label(w, child, true, 0)) return false;
+    if (!first && is_labelled(w, child, KF_OP_EQ, number)) first = child;
+    if (!fallback && is_labelled(w, child, KF_OP_NE, number)) fallback = child;
+  }
+  *ret_first = first ? first : fallback;
+  return true;
+}
+
+static int below_labels(const kf_walk *w, int node) {
+  while (node && at(w, node)->kind == KF_NODE_LABEL)
+    node = at(w, node)->child;
+  return node;
+}
+
 static void walk_switch(kf_walk *w, int node) {
-  int condition = at(w, node)->child, body = condition ? at(w, condition)->next : 0;
+  int condition = at(w, node)->child, body = condition ? at(w, condition)->next : 0, first = 0;
   uint64_t vars = 0;
   kf_flow c = read_condition(w, condition, &vars);
+  if (c.known && find_case(w, body, c.number, &first)) {
+    for (int child = first; child; child = at(w, child)->next) {
+      kf__walk_stmt(w, below_labels(w, child));
+      if (leaves(w, below_labels(w, child))) return;
+    }
+    return;
+  }
   guard saved = guard_enter(w, c, vars, 0);
   w->branch++;
   kf__walk_stmt(w, body);
