@@ -10,9 +10,11 @@ enum { NEWEST = 20, OLDEST = 14 };
 static kf_clang_api api;
 static bool is_open;
 
-/* Debian's runtime packages have libclang-N.so.1 from 15 on and libclang-14.so.13 before, other systems libclang.so.N. */
+/* Debian's runtime packages have libclang-N.so.1 from 15 on and libclang-14.so.13 before, other systems
+ * libclang.so.N. */
 static void *open_any_version(void) {
-  static const char *const forms[] = {"libclang-%d.so.%d", "libclang-%d.so.1", "libclang-%d.so.13", "libclang.so.%d"};
+  static const char *const forms[] = {"libclang-%d.so.%d", "libclang-%d.so.1", "libclang-%d.so.13",
+                                      "libclang.so.%d"};
   for (int version = NEWEST; version >= OLDEST; version--)
     for (size_t i = 0; i < KF_COUNTOF(forms); i++) {
       char name[64];

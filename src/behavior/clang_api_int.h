@@ -1,5 +1,6 @@
-/* clang_api_int.h - libclang's C functions, found at run time: the program has to start where there is no libclang.
- * Owned by the process: opened once, never closed (libclang keeps threads and caches). Threads: one. */
+/* clang_api_int.h - libclang's C functions, found at run time: the program has to start where there is no
+ * libclang. Owned by the process: opened once, never closed (libclang keeps threads and caches). Threads:
+ * one. */
 #ifndef KF_BEHAVIOR_CLANG_API_INT_H
 #define KF_BEHAVIOR_CLANG_API_INT_H
 
@@ -51,6 +52,7 @@
   X(EvalResult_dispose)
 
 typedef struct {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): the argument names a field */
 #define KF_CLANG_FIELD(name) __typeof__(&clang_##name) name;
   KF_CLANG_FUNCTIONS(KF_CLANG_FIELD)
 #undef KF_CLANG_FIELD

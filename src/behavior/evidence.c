@@ -1,5 +1,5 @@
-/* evidence.c - source and launches -> evidence: parses twice (see normal_form_int.h), walks every launch, joins what
- * they show. */
+/* evidence.c - source and launches -> evidence: parses twice (see normal_form_int.h), walks every launch,
+ * joins what they show. */
 #include "behavior/behavior.h"
 
 #include "behavior/normal_form_int.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { BUFFERS_MAX = KF_ARGS_MAX + KF_TEMPS_MAX };
+enum { BUFFERS_MAX = KF_ARGS_MAX + KF_TEMPS_MAX, OPTIONS_MAX = 1 << 20 };
 
 static const char source_name[] = "kernel.cl", normal_name[] = "normal.cl";
 
@@ -27,28 +27,23 @@ typedef struct {
   kf_syntax_tree tree;
   buffer_facts buffers[BUFFERS_MAX];
   kf_evidence evidence;
-  kf_buf *note;
 } extraction;
-
-static kf_status say(extraction *x, const char *why, const char *what) {
-  kf_buf_clear(x->note);
-  return kf_buf_printf(x->note, NULL, "%s%s", why, what);
-}
 
 /* ---- parsing ---- */
 
-static CXTranslationUnit parse(extraction *x, const char *name, const kf_buf *text, const char *options, kf_err *err) {
+static kf_status parse(extraction *x, const char *name, const kf_buf *text, const char *options,
+                       CXTranslationUnit *ret_unit, kf_err *err) {
   kf_buf words;
-  kf_buf_init(&words, 1 << 20);
+  kf_buf_init(&words, OPTIONS_MAX);
   const char *args[KF_OPENCL_ARGS_MAX];
   int nargs = 0;
-  CXTranslationUnit unit = NULL;
   struct CXUnsavedFile file = {name, text->data, text->len};
-  if (kf__opencl_arguments(options, &words, args, &nargs, err) == KF_OK &&
-      x->api->parseTranslationUnit2(x->index, name, args, nargs, &file, 1, CXTranslationUnit_KeepGoing, &unit) != 0)
-    unit = NULL;
+  kf_status status = kf__opencl_arguments(options, &words, args, &nargs, err);
+  if (status == KF_OK && x->api->parseTranslationUnit2(x->index, name, args, nargs, &file, 1,
+                                                       CXTranslationUnit_KeepGoing, ret_unit) != 0)
+    status = kf_fail(err, KF_EINVAL, "%s: libclang cannot parse it", name);
   kf_buf_done(&words);
-  return unit;
+  return status;
 }
 
 /* Only the version of the language matters once the macros are gone. */
@@ -64,8 +59,8 @@ static kf_status print_normal_form(extraction *x, unsigned *ret_from, kf_err *er
   kf_status status = kf__opencl_prelude(&source, err);
   size_t prelude = source.len;
   if (status == KF_OK) status = kf_buf_append(&source, x->request->source, x->request->source_len, err);
-  CXTranslationUnit unit = status == KF_OK ? parse(x, source_name, &source, x->request->options, err) : NULL;
-  if (status == KF_OK && !unit) status = kf_fail(err, KF_EINVAL, "%s: libclang cannot parse it", source_name);
+  CXTranslationUnit unit = NULL;
+  if (status == KF_OK) status = parse(x, source_name, &source, x->request->options, &unit, err);
   if (status == KF_OK) status = kf_buf_append(&x->text, source.data, prelude, err);
   if (status == KF_OK) status = kf__normal_form(x->api, unit, source_name, (unsigned)prelude, &x->text, err);
   if (unit) x->api->disposeTranslationUnit(unit);
@@ -79,8 +74,8 @@ static kf_status read_tree(extraction *x, kf_err *err) {
   char version[32];
   KF_TRY(print_normal_form(x, &from, err));
   only_version(x->request->options, version);
-  CXTranslationUnit unit = parse(x, normal_name, &x->text, version, err);
-  if (!unit) return kf_fail(err, KF_EINVAL, "%s: libclang cannot parse it", normal_name);
+  CXTranslationUnit unit = NULL;
+  KF_TRY(parse(x, normal_name, &x->text, version, &unit, err));
   kf_status status = kf__syntax_read(x->api, unit, normal_name, x->text.data, from, &x->tree, err);
   x->api->disposeTranslationUnit(unit);
   return status;
@@ -107,7 +102,8 @@ static void bind_params(kf_walk *w, int function, const kf_step *step) {
     if (buffer < 0 || buffer >= BUFFERS_MAX) buffer = -1;
     /* constant memory is filled from a buffer like any other */
     kf_space space = type->target == KF_SPACE_LOCAL ? KF_SPACE_LOCAL : KF_SPACE_GLOBAL;
-    int object = buffer >= 0 && object_of[buffer] >= 0 ? object_of[buffer] : kf__walk_add_object(w, space, decl, 0, 1);
+    int object =
+        buffer >= 0 && object_of[buffer] >= 0 ? object_of[buffer] : kf__walk_add_object(w, space, decl, 0, 1);
     w->objects[object].buffer = buffer;
     if (buffer >= 0) object_of[buffer] = object;
     w->vars[decl].flow.points = (kf_objects)1 << object;
@@ -122,7 +118,8 @@ static void note_earlier(extraction *x, kf_walk *w) {
 }
 
 static bool is_temp(const extraction *x, int buffer) {
-  return x->request->calls && buffer < x->request->calls->nbuffers && x->request->calls->buffers[buffer].is_temp;
+  return x->request->calls && buffer < x->request->calls->nbuffers &&
+         x->request->calls->buffers[buffer].is_temp;
 }
 
 static bool is_output(const extraction *x, int buffer) {
@@ -175,8 +172,10 @@ static kf_status walk_launch(extraction *x, const char *entry, const kf_step *st
   kf__walk_conclude(w);
   note_buffers(x, w);
   kf_status status = KF_OK;
-  if (w->out_of_memory) status = kf_nomem(err);
-  else if (w->exhausted) status = kf_fail(err, KF_EINVAL, "%s: too large or too deep to walk", source_name);
+  if (w->out_of_memory)
+    status = kf_nomem(err);
+  else if (w->exhausted)
+    status = kf_fail(err, KF_EINVAL, "%s: too large or too deep to walk", source_name);
   kf__walk_free(w);
   x->evidence.launches++;
   return status;
@@ -185,17 +184,20 @@ static kf_status walk_launch(extraction *x, const char *entry, const kf_step *st
 static kf_status walk_launches(extraction *x, kf_err *err) {
   const kf_calls *calls = x->request->calls;
   if (!calls) {
-    for (int i = 0; i < x->request->nentries; i++) KF_TRY(walk_launch(x, x->request->entries[i], NULL, err));
+    for (int i = 0; i < x->request->nentries; i++)
+      KF_TRY(walk_launch(x, x->request->entries[i], NULL, err));
     return KF_OK;
   }
   for (int i = 0; i < calls->nsteps; i++)
-    if (calls->steps[i].kind == KF_STEP_LAUNCH) KF_TRY(walk_launch(x, calls->steps[i].entry, &calls->steps[i], err));
+    if (calls->steps[i].kind == KF_STEP_LAUNCH)
+      KF_TRY(walk_launch(x, calls->steps[i].entry, &calls->steps[i], err));
   return KF_OK;
 }
 
-kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret_evidence, kf_buf *note, kf_err *err) {
+kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret_evidence, kf_buf *note,
+                            kf_err *err) {
   kf_err why = {0};
-  extraction x = {.request = request, .note = note, .evidence = {.vector_width = 1}};
+  extraction x = {.request = request, .evidence = {.vector_width = 1}};
   kf_status status = kf__clang_open(&x.api, &why);
   if (status == KF_OK) {
     kf_buf_init(&x.text, KF_NORMAL_FORM_MAX);
@@ -209,7 +211,8 @@ kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret
   if (status == KF_ENOMEM) return kf_nomem(err);
   if (status != KF_OK) {
     *ret_evidence = (kf_evidence){0};
-    return say(&x, "", why.msg);
+    kf_buf_clear(note);
+    return kf_buf_puts(note, why.msg, err);
   }
   x.evidence.known = true;
   snprintf(x.evidence.source, sizeof x.evidence.source, "syntax");

@@ -91,8 +91,7 @@ static kf_status print_tag(printer *p, CXCursor cursor, const char *text) {
   if (space && !strchr(name, '(')) name = space + 1;
   size_t head = (size_t)(brace - text);
   bool named = strchr(name, '(') || memmem(text, head, name, strlen(name));
-  kf_status status =
-      kf_buf_printf(p->buf, p->err, "%.*s%s %s;\n", (int)head, text, named ? "" : name, brace);
+  kf_status status = kf_buf_printf(p->buf, p->err, "%.*s%s %s;\n", (int)head, text, named ? "" : name, brace);
   p->api->disposeString(type);
   return status;
 }
@@ -112,19 +111,25 @@ static enum CXChildVisitResult print_one(CXCursor cursor, CXCursor parent, CXCli
   CXString printed = p->api->getCursorPrettyPrinted(cursor, policy);
   const char *text = p->api->getCString(printed);
   if (text && *text) switch (p->api->getCursorKind(cursor)) {
-    case CXCursor_FunctionDecl: p->status = print_function(p, cursor, text); break;
+    case CXCursor_FunctionDecl:
+      p->status = print_function(p, cursor, text);
+      break;
     case CXCursor_StructDecl:
     case CXCursor_UnionDecl:
-    case CXCursor_EnumDecl: p->status = print_tag(p, cursor, text); break;
-    default: p->status = kf_buf_printf(p->buf, p->err, "%s;\n", text); break;
+    case CXCursor_EnumDecl:
+      p->status = print_tag(p, cursor, text);
+      break;
+    default:
+      p->status = kf_buf_printf(p->buf, p->err, "%s;\n", text);
+      break;
     }
   p->api->disposeString(printed);
   p->api->PrintingPolicy_dispose(policy);
   return p->status == KF_OK ? CXChildVisit_Continue : CXChildVisit_Break;
 }
 
-kf_status kf__normal_form(const kf_clang_api *api, CXTranslationUnit unit, const char *file, unsigned from, kf_buf *buf,
-                          kf_err *err) {
+kf_status kf__normal_form(const kf_clang_api *api, CXTranslationUnit unit, const char *file, unsigned from,
+                          kf_buf *buf, kf_err *err) {
   printer p = {.api = api, .file = api->getFile(unit, file), .from = from, .buf = buf, .err = err};
   api->visitChildren(api->getTranslationUnitCursor(unit), print_one, &p);
   return p.status;

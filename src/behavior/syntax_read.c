@@ -1,8 +1,8 @@
 /* syntax_read.c - reads libclang's cursors into the syntax tree.
  *
- * libclang gives children without their roles and, before version 17, no operators. Roles come from the order of the
- * children and, in a for statement whose parts may be missing, from where they stand between the two semicolons; the
- * operator is the text between the operands (see normal_form_int.h). */
+ * libclang gives children without their roles and, before version 17, no operators. Roles come from the order
+ * of the children and, in a for statement whose parts may be missing, from where they stand between the two
+ * semicolons; the operator is the text between the operands (see normal_form_int.h). */
 #include "behavior/syntax_read_int.h"
 
 #include <ctype.h>
@@ -34,7 +34,8 @@ static kf_status read_node(reader *r, CXCursor cursor, int *ret_node);
 
 static size_t place_slot(const reader *r, unsigned offset) {
   size_t slot = (size_t)kf__tree_mix(0, offset) & (r->room - 1);
-  while (r->places[slot].offset && r->places[slot].offset != offset) slot = (slot + 1) & (r->room - 1);
+  while (r->places[slot].offset && r->places[slot].offset != offset)
+    slot = (slot + 1) & (r->room - 1);
   return slot;
 }
 
@@ -75,11 +76,16 @@ static uint8_t space_of(const reader *r, CXType type) {
   switch (r->api->getAddressSpace(type)) { /* clang's LangAS: OpenCL's spaces come first */
   case 1:
   case 6: /* device and host global memory, an extension */
-  case 7: return KF_SPACE_GLOBAL;
-  case 2: return KF_SPACE_LOCAL;
-  case 3: return KF_SPACE_CONSTANT;
-  case 4: return KF_SPACE_PRIVATE;
-  default: return KF_SPACE_NONE;
+  case 7:
+    return KF_SPACE_GLOBAL;
+  case 2:
+    return KF_SPACE_LOCAL;
+  case 3:
+    return KF_SPACE_CONSTANT;
+  case 4:
+    return KF_SPACE_PRIVATE;
+  default:
+    return KF_SPACE_NONE;
   }
 }
 
@@ -166,10 +172,14 @@ static kf_status add_children(reader *r, int node, const CXCursor *cursors, size
   int last = 0;
   for (size_t i = 0; i < count; i++) {
     int child = 0;
-    if (r->api->Cursor_isNull(cursors[i])) KF_TRY(new_node(r, KF_NODE_NONE, cursors[i], &child));
-    else KF_TRY(read_node(r, cursors[i], &child));
-    if (last) node_at(r, last)->next = child;
-    else node_at(r, node)->child = child;
+    if (r->api->Cursor_isNull(cursors[i]))
+      KF_TRY(new_node(r, KF_NODE_NONE, cursors[i], &child));
+    else
+      KF_TRY(read_node(r, cursors[i], &child));
+    if (last)
+      node_at(r, last)->next = child;
+    else
+      node_at(r, node)->child = child;
     last = child;
   }
   return KF_OK;
@@ -192,15 +202,16 @@ typedef struct {
 
 /* Longer ones before their beginnings. */
 static const operator_row operators[] = {
-    {"<<", KF_OP_SHL}, {">>", KF_OP_SHR}, {"<=", KF_OP_LE},   {">=", KF_OP_GE},     {"==", KF_OP_EQ},
-    {"!=", KF_OP_NE},  {"&&", KF_OP_BOTH}, {"||", KF_OP_EITHER}, {"+", KF_OP_ADD},  {"-", KF_OP_SUB},
-    {"*", KF_OP_MUL},  {"/", KF_OP_DIV},  {"%", KF_OP_MOD},   {"<", KF_OP_LT},      {">", KF_OP_GT},
-    {"&", KF_OP_AND},  {"|", KF_OP_OR},   {"^", KF_OP_XOR},   {",", KF_OP_COMMA},
+    {"<<", KF_OP_SHL}, {">>", KF_OP_SHR},  {"<=", KF_OP_LE},     {">=", KF_OP_GE},   {"==", KF_OP_EQ},
+    {"!=", KF_OP_NE},  {"&&", KF_OP_BOTH}, {"||", KF_OP_EITHER}, {"+", KF_OP_ADD},   {"-", KF_OP_SUB},
+    {"*", KF_OP_MUL},  {"/", KF_OP_DIV},   {"%", KF_OP_MOD},     {"<", KF_OP_LT},    {">", KF_OP_GT},
+    {"&", KF_OP_AND},  {"|", KF_OP_OR},    {"^", KF_OP_XOR},     {",", KF_OP_COMMA},
 };
 
 /* The operator that begins at `at` (blanks skipped); *ret_assigns if it is = or OP=. */
 static kf_op operator_at(const char *at, size_t len, bool *ret_assigns) {
-  while (len && isspace((unsigned char)*at)) at++, len--;
+  while (len && isspace((unsigned char)*at))
+    at++, len--;
   *ret_assigns = len >= 1 && at[0] == '=' && (len < 2 || at[1] != '=');
   if (*ret_assigns) return KF_OP_NONE;
   for (size_t i = 0; i < KF_COUNTOF(operators); i++) {
@@ -223,7 +234,8 @@ static kf_status read_binary(reader *r, CXCursor cursor, const cursor_list *kids
   extent(r, kids->items[0], &begin, &left_end);
   extent(r, kids->items[1], &right_begin, &end);
   bool assigns = false;
-  kf_op op = right_begin > left_end ? operator_at(r->text + left_end, right_begin - left_end, &assigns) : KF_OP_NONE;
+  kf_op op =
+      right_begin > left_end ? operator_at(r->text + left_end, right_begin - left_end, &assigns) : KF_OP_NONE;
   KF_TRY(new_node(r, assigns ? KF_NODE_ASSIGN : KF_NODE_BINARY, cursor, ret_node));
   node_at(r, *ret_node)->op = (uint8_t)op;
   return add_children(r, *ret_node, kids->items, kids->count);
@@ -236,13 +248,20 @@ static kf_status read_unary(reader *r, CXCursor cursor, const cursor_list *kids,
   const char *sign = r->text + (kid_begin > begin ? begin : kid_end);
   kf_node_kind kind = KF_NODE_UNARY;
   kf_op op = KF_OP_PLUS;
-  if (strncmp(sign, "++", 2) == 0) kind = KF_NODE_STEP, op = KF_OP_ADD;
-  else if (strncmp(sign, "--", 2) == 0) kind = KF_NODE_STEP, op = KF_OP_SUB;
-  else if (*sign == '*') kind = KF_NODE_DEREF;
-  else if (*sign == '&') kind = KF_NODE_ADDRESS;
-  else if (*sign == '-') op = KF_OP_NEGATE;
-  else if (*sign == '!') op = KF_OP_NOT;
-  else if (*sign == '~') op = KF_OP_INVERT;
+  if (strncmp(sign, "++", 2) == 0)
+    kind = KF_NODE_STEP, op = KF_OP_ADD;
+  else if (strncmp(sign, "--", 2) == 0)
+    kind = KF_NODE_STEP, op = KF_OP_SUB;
+  else if (*sign == '*')
+    kind = KF_NODE_DEREF;
+  else if (*sign == '&')
+    kind = KF_NODE_ADDRESS;
+  else if (*sign == '-')
+    op = KF_OP_NEGATE;
+  else if (*sign == '!')
+    op = KF_OP_NOT;
+  else if (*sign == '~')
+    op = KF_OP_INVERT;
   KF_TRY(new_node(r, kind, cursor, ret_node));
   node_at(r, *ret_node)->op = (uint8_t)op;
   return add_children(r, *ret_node, kids->items, kids->count);
@@ -280,11 +299,14 @@ static kf_status read_ref(reader *r, CXCursor cursor, int *ret_node) {
 }
 
 /* `tail` is the text after the base: ".xy", "->m". */
-static kf_status read_member(reader *r, CXCursor cursor, CXCursor base, const char *tail, size_t len, int *ret_node) {
-  while (len && isspace((unsigned char)*tail)) tail++, len--;
+static kf_status read_member(reader *r, CXCursor cursor, CXCursor base, const char *tail, size_t len,
+                             int *ret_node) {
+  while (len && isspace((unsigned char)*tail))
+    tail++, len--;
   KF_TRY(new_node(r, len && *tail == '-' ? KF_NODE_ARROW : KF_NODE_MEMBER, cursor, ret_node));
   uint64_t hash = 0;
-  for (size_t i = 0; i < len; i++) hash = kf__tree_mix(hash, (unsigned char)tail[i]);
+  for (size_t i = 0; i < len; i++)
+    hash = kf__tree_mix(hash, (unsigned char)tail[i]);
   node_at(r, *ret_node)->number = (int64_t)hash;
   return add_children(r, *ret_node, &base, 1);
 }
@@ -308,7 +330,8 @@ static kf_status read_member_ref(reader *r, CXCursor cursor, const cursor_list *
   size_t begin, end, kid_begin, kid_end;
   extent(r, cursor, &begin, &end);
   extent(r, kids->items[0], &kid_begin, &kid_end);
-  return read_member(r, cursor, kids->items[0], r->text + kid_end, end > kid_end ? end - kid_end : 0, ret_node);
+  return read_member(r, cursor, kids->items[0], r->text + kid_end, end > kid_end ? end - kid_end : 0,
+                     ret_node);
 }
 
 /* A function outside the source, by its name; each name has one declaration. */
@@ -357,19 +380,23 @@ static void find_semicolons(const reader *r, size_t begin, size_t end, size_t re
   for (size_t i = begin; i < end && found < 2; i++) {
     char c = r->text[i];
     if (c == '"' || c == '\'') {
-      for (i++; i < end && r->text[i] != c; i++) i += r->text[i] == '\\';
+      for (i++; i < end && r->text[i] != c; i++)
+        i += r->text[i] == '\\';
       continue;
     }
     if (c == '(' || c == '{') depth++;
     if (c == ')' || c == '}') depth--;
     if (c == ';' && depth == 1) ret_at[found++] = i;
   }
-  while (found < 2) ret_at[found++] = end;
+  while (found < 2)
+    ret_at[found++] = end;
 }
 
-static kf_status read_loop(reader *r, CXCursor cursor, kf_node_kind kind, const cursor_list *kids, int *ret_node) {
+static kf_status read_loop(reader *r, CXCursor cursor, kf_node_kind kind, const cursor_list *kids,
+                           int *ret_node) {
   CXCursor parts[4] = {{0}};
-  for (size_t i = 0; i < 4; i++) parts[i].kind = CXCursor_InvalidFile; /* null */
+  for (size_t i = 0; i < 4; i++)
+    parts[i].kind = CXCursor_InvalidFile; /* null */
   size_t begin, end, at[2];
   extent(r, cursor, &begin, &end);
   find_semicolons(r, begin, end, at);
@@ -388,20 +415,26 @@ static kf_status read_loop(reader *r, CXCursor cursor, kf_node_kind kind, const 
   return KF_OK;
 }
 
-static kf_status read_branch(reader *r, CXCursor cursor, kf_node_kind kind, const cursor_list *kids, int *ret_node) {
+static kf_status read_branch(reader *r, CXCursor cursor, kf_node_kind kind, const cursor_list *kids,
+                             int *ret_node) {
   KF_TRY(new_node(r, kind, cursor, ret_node));
   KF_TRY(add_children(r, *ret_node, kids->items, kids->count));
   if (kids->count) evaluate(r, kids->items[0], node_at(r, *ret_node)->child);
   return KF_OK;
 }
 
-/* The label's constants are not evidence: only the statement below it. */
+/* Children of a case: its constant, of a range both ends, then the statement below. */
 static kf_status read_label(reader *r, CXCursor cursor, const cursor_list *kids, int *ret_node) {
   KF_TRY(new_node(r, KF_NODE_LABEL, cursor, ret_node));
+  enum CXCursorKind kind = r->api->getCursorKind(cursor);
+  kf_op op = kind == CXCursor_CaseStmt ? KF_OP_EQ : kind == CXCursor_DefaultStmt ? KF_OP_NE : KF_OP_NONE;
+  node_at(r, *ret_node)->op = (uint8_t)op;
+  if (op == KF_OP_EQ && kids->count == 2) evaluate(r, kids->items[0], *ret_node);
   return kids->count ? add_children(r, *ret_node, &kids->items[kids->count - 1], 1) : KF_OK;
 }
 
-static kf_status read_plain(reader *r, CXCursor cursor, kf_node_kind kind, const cursor_list *kids, int *ret_node) {
+static kf_status read_plain(reader *r, CXCursor cursor, kf_node_kind kind, const cursor_list *kids,
+                            int *ret_node) {
   KF_TRY(new_node(r, kind, cursor, ret_node));
   return add_children(r, *ret_node, kids->items, kids->count);
 }
@@ -412,31 +445,52 @@ static kf_status read_by_kind(reader *r, CXCursor cursor, const cursor_list *kid
   case CXCursor_CharacterLiteral:
   case CXCursor_FloatingLiteral:
   case CXCursor_StringLiteral:
-  case CXCursor_UnaryExpr: return read_constant(r, cursor, ret_node);
-  case CXCursor_DeclRefExpr: return read_ref(r, cursor, ret_node);
-  case CXCursor_MemberRefExpr: return read_member_ref(r, cursor, kids, ret_node);
-  case CXCursor_CallExpr: return read_call(r, cursor, kids, ret_node);
-  case CXCursor_ArraySubscriptExpr: return read_plain(r, cursor, KF_NODE_SUBSCRIPT, kids, ret_node);
+  case CXCursor_UnaryExpr:
+    return read_constant(r, cursor, ret_node);
+  case CXCursor_DeclRefExpr:
+    return read_ref(r, cursor, ret_node);
+  case CXCursor_MemberRefExpr:
+    return read_member_ref(r, cursor, kids, ret_node);
+  case CXCursor_CallExpr:
+    return read_call(r, cursor, kids, ret_node);
+  case CXCursor_ArraySubscriptExpr:
+    return read_plain(r, cursor, KF_NODE_SUBSCRIPT, kids, ret_node);
   case CXCursor_BinaryOperator:
-  case CXCursor_CompoundAssignOperator: return read_binary(r, cursor, kids, ret_node);
-  case CXCursor_UnaryOperator: return read_unary(r, cursor, kids, ret_node);
-  case CXCursor_ConditionalOperator: return read_branch(r, cursor, KF_NODE_CHOICE, kids, ret_node);
-  case CXCursor_VarDecl: return read_var(r, cursor, ret_node);
+  case CXCursor_CompoundAssignOperator:
+    return read_binary(r, cursor, kids, ret_node);
+  case CXCursor_UnaryOperator:
+    return read_unary(r, cursor, kids, ret_node);
+  case CXCursor_ConditionalOperator:
+    return read_branch(r, cursor, KF_NODE_CHOICE, kids, ret_node);
+  case CXCursor_VarDecl:
+    return read_var(r, cursor, ret_node);
   case CXCursor_CompoundStmt:
-  case CXCursor_DeclStmt: return read_plain(r, cursor, KF_NODE_BLOCK, kids, ret_node);
-  case CXCursor_IfStmt: return read_branch(r, cursor, KF_NODE_IF, kids, ret_node);
-  case CXCursor_SwitchStmt: return read_plain(r, cursor, KF_NODE_SWITCH, kids, ret_node);
+  case CXCursor_DeclStmt:
+    return read_plain(r, cursor, KF_NODE_BLOCK, kids, ret_node);
+  case CXCursor_IfStmt:
+    return read_branch(r, cursor, KF_NODE_IF, kids, ret_node);
+  case CXCursor_SwitchStmt:
+    return read_plain(r, cursor, KF_NODE_SWITCH, kids, ret_node);
   case CXCursor_LabelStmt:
   case CXCursor_CaseStmt:
-  case CXCursor_DefaultStmt: return read_label(r, cursor, kids, ret_node);
-  case CXCursor_ForStmt: return read_loop(r, cursor, KF_NODE_FOR, kids, ret_node);
-  case CXCursor_WhileStmt: return read_loop(r, cursor, KF_NODE_WHILE, kids, ret_node);
-  case CXCursor_DoStmt: return read_loop(r, cursor, KF_NODE_DO, kids, ret_node);
-  case CXCursor_ReturnStmt: return read_plain(r, cursor, KF_NODE_RETURN, kids, ret_node);
-  case CXCursor_BreakStmt: return read_plain(r, cursor, KF_NODE_BREAK, kids, ret_node);
-  case CXCursor_ContinueStmt: return read_plain(r, cursor, KF_NODE_CONTINUE, kids, ret_node);
-  case CXCursor_GotoStmt: return read_plain(r, cursor, KF_NODE_GOTO, kids, ret_node);
-  default: return read_wrapper(r, cursor, kids, ret_node);
+  case CXCursor_DefaultStmt:
+    return read_label(r, cursor, kids, ret_node);
+  case CXCursor_ForStmt:
+    return read_loop(r, cursor, KF_NODE_FOR, kids, ret_node);
+  case CXCursor_WhileStmt:
+    return read_loop(r, cursor, KF_NODE_WHILE, kids, ret_node);
+  case CXCursor_DoStmt:
+    return read_loop(r, cursor, KF_NODE_DO, kids, ret_node);
+  case CXCursor_ReturnStmt:
+    return read_plain(r, cursor, KF_NODE_RETURN, kids, ret_node);
+  case CXCursor_BreakStmt:
+    return read_plain(r, cursor, KF_NODE_BREAK, kids, ret_node);
+  case CXCursor_ContinueStmt:
+    return read_plain(r, cursor, KF_NODE_CONTINUE, kids, ret_node);
+  case CXCursor_GotoStmt:
+    return read_plain(r, cursor, KF_NODE_GOTO, kids, ret_node);
+  default:
+    return read_wrapper(r, cursor, kids, ret_node);
   }
 }
 
@@ -481,7 +535,8 @@ static kf_status read_body(reader *r, CXCursor cursor) {
   KF_TRY(children(r, cursor, &kids));
   int function = place_get(r, cursor), body = 0;
   for (size_t i = 0; i < kids.count; i++)
-    if (r->api->getCursorKind(kids.items[i]) == CXCursor_CompoundStmt) KF_TRY(read_node(r, kids.items[i], &body));
+    if (r->api->getCursorKind(kids.items[i]) == CXCursor_CompoundStmt)
+      KF_TRY(read_node(r, kids.items[i], &body));
   r->tree->decls.items[function].body = body;
   return KF_OK;
 }
@@ -489,13 +544,15 @@ static kf_status read_body(reader *r, CXCursor cursor) {
 /* Functions are declared first, since a call may stand before the definition. */
 static kf_status read_top(reader *r, const cursor_list *tops) {
   for (size_t i = 0; i < tops->count; i++)
-    if (r->api->getCursorKind(tops->items[i]) == CXCursor_FunctionDecl && r->api->isCursorDefinition(tops->items[i]))
+    if (r->api->getCursorKind(tops->items[i]) == CXCursor_FunctionDecl &&
+        r->api->isCursorDefinition(tops->items[i]))
       KF_TRY(declare_function(r, tops->items[i]));
   for (size_t i = 0; i < tops->count; i++) {
     int node = 0;
     enum CXCursorKind kind = r->api->getCursorKind(tops->items[i]);
     if (kind == CXCursor_VarDecl) KF_TRY(read_node(r, tops->items[i], &node));
-    if (kind == CXCursor_FunctionDecl && r->api->isCursorDefinition(tops->items[i])) KF_TRY(read_body(r, tops->items[i]));
+    if (kind == CXCursor_FunctionDecl && r->api->isCursorDefinition(tops->items[i]))
+      KF_TRY(read_body(r, tops->items[i]));
   }
   return KF_OK;
 }

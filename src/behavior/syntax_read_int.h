@@ -7,8 +7,8 @@
 
 enum { KF_SYNTAX_NODES_MAX = 400000, KF_SYNTAX_DEPTH_MAX = 1000 };
 
-/* Reads the declarations at or after byte `from` of `file`, whose text is `text`. KF_EINVAL if the source is larger or
- * deeper than the limits above. The tree is the caller's also after a failure. */
+/* Reads the declarations at or after byte `from` of `file`, whose text is `text`. KF_EINVAL if the source is
+ * larger or deeper than the limits above. The tree is the caller's also after a failure. */
 kf_status kf__syntax_read(const kf_clang_api *api, CXTranslationUnit unit, const char *file, const char *text,
                           unsigned from, kf_syntax_tree *tree, kf_err *err);
 

@@ -11,7 +11,8 @@ void kf__tree_done(kf_syntax_tree *tree) {
 
 int kf__tree_child(const kf_syntax_tree *tree, int node, int index) {
   int child = tree->nodes.items[node].child;
-  while (child && index-- > 0) child = tree->nodes.items[child].next;
+  while (child && index-- > 0)
+    child = tree->nodes.items[child].next;
   return child;
 }
 

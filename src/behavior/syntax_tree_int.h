@@ -1,7 +1,8 @@
-/* syntax_tree_int.h - the syntax tree that the evidence is read from: small, independent of libclang and of the language.
+/* syntax_tree_int.h - the syntax tree that the evidence is read from: small, independent of libclang and of
+ * the language.
  *
- * Nodes and declarations are indices into one array each (0 is "none"), so the tree is freed at once. Parentheses and
- * implicit casts are gone. Immutable after it was read. */
+ * Nodes and declarations are indices into one array each (0 is "none"), so the tree is freed at once.
+ * Parentheses and implicit casts are gone. Immutable after it was read. */
 #ifndef KF_BEHAVIOR_SYNTAX_TREE_INT_H
 #define KF_BEHAVIOR_SYNTAX_TREE_INT_H
 
@@ -30,13 +31,13 @@ typedef enum {
   KF_NODE_CALL,      /* decl of the function (0 if unknown); arguments */
   /* statements */
   KF_NODE_BLOCK,
-  KF_NODE_VAR, /* decl, initialiser if any */
-  KF_NODE_IF,  /* condition, then, else (may be missing) */
-  KF_NODE_FOR, /* init, condition, step, body: always four, KF_NODE_NONE where missing */
-  KF_NODE_WHILE, /* as FOR, init and step missing */
-  KF_NODE_DO,    /* as WHILE; the body comes before the condition in time */
+  KF_NODE_VAR,    /* decl, initialiser if any */
+  KF_NODE_IF,     /* condition, then, else (may be missing) */
+  KF_NODE_FOR,    /* init, condition, step, body: always four, KF_NODE_NONE where missing */
+  KF_NODE_WHILE,  /* as FOR, init and step missing */
+  KF_NODE_DO,     /* as WHILE; the body comes before the condition in time */
   KF_NODE_SWITCH, /* condition, body */
-  KF_NODE_LABEL,  /* statement below a label, case or default */
+  KF_NODE_LABEL, /* statement below; op KF_OP_EQ: case (number if constant), KF_OP_NE: default, else goto's */
   KF_NODE_RETURN, /* value if any */
   KF_NODE_BREAK,
   KF_NODE_CONTINUE,
@@ -95,8 +96,8 @@ typedef struct {
   kf_decl_kind kind;
   const char *name; /* functions; NULL else: names of variables say nothing */
   kf_node_type type;
-  int body;                   /* function defined in the source: its block, else 0 */
-  int first_param, nparams;   /* function: params are consecutive declarations */
+  int body;                 /* function defined in the source: its block, else 0 */
+  int first_param, nparams; /* function: params are consecutive declarations */
 } kf_decl;
 
 typedef struct {

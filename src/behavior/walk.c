@@ -17,15 +17,16 @@ static bool is_barrier_call(const kf_syntax_tree *tree, const bool *barriers, in
   return kind == KF_EFFECT_BARRIER || kind == KF_EFFECT_ASYNC_WAIT || kind == KF_EFFECT_COLLECTIVE;
 }
 
-/* Children have higher indices than their parents, so one pass from the end is enough for what is in one function;
- * helpers that call helpers take as many passes as they are deep. */
+/* Children have higher indices than their parents, so one pass from the end is enough for what is in one
+ * function; helpers that call helpers take as many passes as they are deep. */
 static void find_barriers(const kf_syntax_tree *tree, bool *barriers) {
   bool changed = true;
   for (int round = 0; changed && round < HELPER_ROUNDS; round++) {
     changed = false;
     for (int node = (int)tree->nodes.count - 1; node > 0; node--) {
       bool holds = is_barrier_call(tree, barriers, node);
-      for (int child = at(tree, node)->child; child && !holds; child = at(tree, child)->next) holds = barriers[child];
+      for (int child = at(tree, node)->child; child && !holds; child = at(tree, child)->next)
+        holds = barriers[child];
       changed = changed || holds != barriers[node];
       barriers[node] = holds;
     }
@@ -74,7 +75,8 @@ static int most_accumulators(const kf_walk *w) {
   for (size_t i = 0; i < w->accumulators.count; i++) {
     int64_t sum = 0;
     for (size_t j = 0; j < w->accumulators.count; j++)
-      if (w->accumulators.items[j].loop == w->accumulators.items[i].loop) sum += count_accumulator(&w->accumulators.items[j]);
+      if (w->accumulators.items[j].loop == w->accumulators.items[i].loop)
+        sum += count_accumulator(&w->accumulators.items[j]);
     if (sum > most) most = sum;
   }
   return most > INT32_MAX ? INT32_MAX : (int)most;
@@ -94,7 +96,8 @@ void kf__walk_conclude(kf_walk *w) {
     const kf_object *object = &w->objects[i];
     if (object->space == KF_SPACE_LOCAL) conclude_local(w, object);
     bool is_tile = object->space == KF_SPACE_PRIVATE && object->elements * object->lanes >= 2;
-    if (is_tile && object->filled && object->fed && !object->accumulated) w->evidence->register_staging = true;
+    if (is_tile && object->filled && object->fed && !object->accumulated)
+      w->evidence->register_staging = true;
   }
   int accumulators = most_accumulators(w);
   if (accumulators > w->evidence->accumulators) w->evidence->accumulators = accumulators;

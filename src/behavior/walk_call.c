@@ -39,7 +39,8 @@ static bool is_active(const kf_walk *w, int function) {
 
 static kf_flow inline_helper(kf_walk *w, int function, const call *c) {
   const kf_decl *decl = &w->tree->decls.items[function];
-  if (w->ncalls >= KF_WALK_CALLS_MAX || is_active(w, function)) return c->joined; /* OpenCL has no recursion */
+  if (w->ncalls >= KF_WALK_CALLS_MAX || is_active(w, function))
+    return c->joined; /* OpenCL has no recursion */
   for (int i = 0; i < decl->nparams && i < c->count; i++) {
     kf_variable *var = &w->vars[decl->first_param + i];
     *var = (kf_variable){.flow = c->values[i], .branch = w->branch};
@@ -60,8 +61,11 @@ static kf_flow inline_helper(kf_walk *w, int function, const call *c) {
 static kf_spot arg_spot(const kf_walk *w, const call *c, int arg, int lanes) {
   if (arg >= c->count) return (kf_spot){.lanes = lanes};
   kf_flow p = c->values[arg];
-  return (kf_spot){.objects = p.points, .form = kf__tree_mix(p.form, arg == 1 ? c->values[0].form : 0),
-                   .flags = p.flags, .lanes = lanes, .space = (kf_space)at(w, c->nodes[arg])->type.target};
+  return (kf_spot){.objects = p.points,
+                   .form = kf__tree_mix(p.form, arg == 1 ? c->values[0].form : 0),
+                   .flags = p.flags,
+                   .lanes = lanes,
+                   .space = (kf_space)at(w, c->nodes[arg])->type.target};
 }
 
 static bool is_global(const kf_walk *w, const kf_spot *spot) {
@@ -140,45 +144,73 @@ static kf_flow computed(const call *c, uint16_t done) {
 
 static kf_flow communicate(kf_walk *w, const call *c, kf_effect_kind kind) {
   switch (kind) {
-  case KF_EFFECT_COLLECTIVE: pass_barrier(w); return reduced(c->joined);
-  case KF_EFFECT_SUBGROUP_REDUCE: w->evidence->subgroup = true; return reduced(c->joined);
+  case KF_EFFECT_COLLECTIVE:
+    pass_barrier(w);
+    return reduced(c->joined);
+  case KF_EFFECT_SUBGROUP_REDUCE:
+    w->evidence->subgroup = true;
+    return reduced(c->joined);
   case KF_EFFECT_MATRIX:
     at_least_matrix(w, 2);
     w->evidence->subgroup = true;
     return computed(c, KF_DONE_MUL | KF_DONE_ADD);
-  default: w->evidence->subgroup = true; return c->joined;
+  default:
+    w->evidence->subgroup = true;
+    return c->joined;
   }
 }
 
 static kf_flow built_in(kf_walk *w, const call *c, kf_effect effect) {
   switch (effect.kind) {
-  case KF_EFFECT_LOCAL_ID: return of_launch(c, KF_FLOW_LOCAL_ID);
-  case KF_EFFECT_GROUP_ID: return of_launch(c, KF_FLOW_GROUP_ID);
-  case KF_EFFECT_GLOBAL_ID: return of_launch(c, KF_FLOW_LOCAL_ID | KF_FLOW_GROUP_ID | KF_FLOW_LINEAR);
-  case KF_EFFECT_SIZE: return of_launch(c, KF_FLOW_SIZE);
-  case KF_EFFECT_CONVERT: return c->joined;
-  case KF_EFFECT_FMA: return computed(c, KF_DONE_MUL | KF_DONE_ADD);
-  case KF_EFFECT_EXTREME: return computed(c, KF_DONE_EXTREME);
-  case KF_EFFECT_DOT: return dot(w, c);
+  case KF_EFFECT_LOCAL_ID:
+    return of_launch(c, KF_FLOW_LOCAL_ID);
+  case KF_EFFECT_GROUP_ID:
+    return of_launch(c, KF_FLOW_GROUP_ID);
+  case KF_EFFECT_GLOBAL_ID:
+    return of_launch(c, KF_FLOW_LOCAL_ID | KF_FLOW_GROUP_ID | KF_FLOW_LINEAR);
+  case KF_EFFECT_SIZE:
+    return of_launch(c, KF_FLOW_SIZE);
+  case KF_EFFECT_CONVERT:
+    return c->joined;
+  case KF_EFFECT_FMA:
+    return computed(c, KF_DONE_MUL | KF_DONE_ADD);
+  case KF_EFFECT_EXTREME:
+    return computed(c, KF_DONE_EXTREME);
+  case KF_EFFECT_DOT:
+    return dot(w, c);
   case KF_EFFECT_BARRIER:
-  case KF_EFFECT_ASYNC_WAIT: pass_barrier(w); return (kf_flow){0};
-  case KF_EFFECT_LOAD: return vector_load(w, c, 1, effect.lanes);
-  case KF_EFFECT_STORE: vector_store(w, c, 2, 0, effect.lanes); return (kf_flow){0};
-  case KF_EFFECT_SUBGROUP_LOAD: w->evidence->subgroup = true; return vector_load(w, c, 0, effect.lanes);
+  case KF_EFFECT_ASYNC_WAIT:
+    pass_barrier(w);
+    return (kf_flow){0};
+  case KF_EFFECT_LOAD:
+    return vector_load(w, c, 1, effect.lanes);
+  case KF_EFFECT_STORE:
+    vector_store(w, c, 2, 0, effect.lanes);
+    return (kf_flow){0};
+  case KF_EFFECT_SUBGROUP_LOAD:
+    w->evidence->subgroup = true;
+    return vector_load(w, c, 0, effect.lanes);
   case KF_EFFECT_SUBGROUP_STORE:
     w->evidence->subgroup = true;
     vector_store(w, c, 0, 1, effect.lanes);
     return (kf_flow){0};
   case KF_EFFECT_ATOMIC:
   case KF_EFFECT_ATOMIC_LOAD:
-  case KF_EFFECT_ATOMIC_STORE: return atomic(w, c, effect.kind);
-  case KF_EFFECT_ASYNC_COPY: async_copy(w, c); return (kf_flow){0};
-  case KF_EFFECT_PREFETCH: w->evidence->async_or_prefetch = true; return (kf_flow){0};
+  case KF_EFFECT_ATOMIC_STORE:
+    return atomic(w, c, effect.kind);
+  case KF_EFFECT_ASYNC_COPY:
+    async_copy(w, c);
+    return (kf_flow){0};
+  case KF_EFFECT_PREFETCH:
+    w->evidence->async_or_prefetch = true;
+    return (kf_flow){0};
   case KF_EFFECT_COLLECTIVE:
   case KF_EFFECT_SUBGROUP:
   case KF_EFFECT_SUBGROUP_REDUCE:
-  case KF_EFFECT_MATRIX: return communicate(w, c, effect.kind);
-  case KF_EFFECT_NONE: break;
+  case KF_EFFECT_MATRIX:
+    return communicate(w, c, effect.kind);
+  case KF_EFFECT_NONE:
+    break;
   }
   return computed(c, KF_DONE_OTHER);
 }

@@ -22,7 +22,8 @@ void kf__walk_declare(kf_walk *w, int node) {
   kf_variable *var = &w->vars[decl];
   bool in_memory = type->is_array || type->space == KF_SPACE_LOCAL;
   kf_space space = type->space ? (kf_space)type->space : KF_SPACE_PRIVATE;
-  if (in_memory && !var->object) var->object = 1 + kf__walk_add_object(w, space, decl, type->elements, type->lanes);
+  if (in_memory && !var->object)
+    var->object = 1 + kf__walk_add_object(w, space, decl, type->elements, type->lanes);
   var->branch = w->branch;
   var->flow = (kf_flow){.form = kf__tree_mix((uint64_t)decl, (uint64_t)node)};
   kf__walk_path(w, &var->reset);
@@ -49,7 +50,10 @@ kf_spot kf__walk_decl_spot(kf_walk *w, int decl) {
 
 static kf_spot pointer_spot(const kf_walk *w, kf_flow pointer, kf_space space) {
   (void)w;
-  return (kf_spot){.objects = pointer.points, .form = pointer.form, .fixed = pointer.known, .flags = pointer.flags,
+  return (kf_spot){.objects = pointer.points,
+                   .form = pointer.form,
+                   .fixed = pointer.known,
+                   .flags = pointer.flags,
                    .space = space};
 }
 
@@ -84,8 +88,12 @@ static kf_spot spot_of(kf_walk *w, int node) {
   kf_spot spot = {.lanes = 1};
   if (!kf__walk_step(w)) return spot;
   switch (n->kind) {
-  case KF_NODE_REF: spot = kf__walk_decl_spot(w, n->decl); break;
-  case KF_NODE_SUBSCRIPT: spot = subscript_spot(w, node); break;
+  case KF_NODE_REF:
+    spot = kf__walk_decl_spot(w, n->decl);
+    break;
+  case KF_NODE_SUBSCRIPT:
+    spot = subscript_spot(w, node);
+    break;
   case KF_NODE_DEREF:
     spot = pointer_spot(w, kf__walk_expr(w, n->child), (kf_space)at(w, n->child)->type.target);
     break;
@@ -97,7 +105,8 @@ static kf_spot spot_of(kf_walk *w, int node) {
     spot = spot_of(w, n->child);
     spot.form = kf__tree_mix(spot.form, (uint64_t)n->number);
     break;
-  default: break;
+  default:
+    break;
   }
   spot.lanes = n->type.lanes;
   if (n->type.space) spot.space = (kf_space)n->type.space;
@@ -109,9 +118,12 @@ static bool is_place(const kf_walk *w, int node) {
   case KF_NODE_REF:
   case KF_NODE_SUBSCRIPT:
   case KF_NODE_DEREF:
-  case KF_NODE_ARROW: return true;
-  case KF_NODE_MEMBER: return is_place(w, at(w, node)->child);
-  default: return false;
+  case KF_NODE_ARROW:
+    return true;
+  case KF_NODE_MEMBER:
+    return is_place(w, at(w, node)->child);
+  default:
+    return false;
   }
 }
 
@@ -141,7 +153,7 @@ static kf_flow read_place(kf_walk *w, int node) {
 
 /* ---- assignments ---- */
 
-/* An operation that accumulates by adding: +=, -=, v = v + e, v = fma(a, b, v). */
+/* An operation that accumulates: +=, -=, v = v + e, v = fma(a, b, v), v = max(v, e). */
 static bool is_additive(const kf_walk *w, kf_op op, int value) {
   if (op == KF_OP_ADD || op == KF_OP_SUB) return true;
   const kf_node *n = at(w, value);
@@ -162,7 +174,8 @@ static void note_fed(kf_walk *w, kf_flow added, const kf_spot *spot) {
 }
 
 /* The value keeps its old part over the loops from `first` on. */
-static void note_accumulation(kf_walk *w, const kf_spot *spot, kf_flow added, bool additive, int first, kf_flow *value) {
+static void note_accumulation(kf_walk *w, const kf_spot *spot, kf_flow added, bool additive, int first,
+                              kf_flow *value) {
   value->flags |= KF_FLOW_ACC;
   for (int i = first; i < w->nloops; i++)
     if (w->loops[i].split) value->flags |= KF_FLOW_SPLIT;
@@ -192,7 +205,8 @@ static kf_flow assign(kf_walk *w, int node) {
     kf_flow old = old_value(w, &spot);
     value = op ? kf__flow_binary(op, old, added) : kf__flow_join(added, old);
     if (!op) value.known = false;
-    if (spot.objects & w->of_space[KF_SPACE_LOCAL]) value.loads = added.loads, value.read_form = added.read_form;
+    if (spot.objects & w->of_space[KF_SPACE_LOCAL])
+      value.loads = added.loads, value.read_form = added.read_form;
   }
   bool is_data = added.loads || (!at(w, target)->type.is_integer && !at(w, target)->type.is_pointer);
   bool is_chosen = !is_self && spot.var && (w->guard_vars & variable_bit(spot.var)) && added.loads;
@@ -276,20 +290,31 @@ static kf_flow constant(const kf_node *n, int node) {
 static kf_flow expression(kf_walk *w, int node) {
   const kf_node *n = at(w, node);
   switch (n->kind) {
-  case KF_NODE_CONSTANT: return constant(n, node);
+  case KF_NODE_CONSTANT:
+    return constant(n, node);
   case KF_NODE_REF:
   case KF_NODE_SUBSCRIPT:
   case KF_NODE_DEREF:
-  case KF_NODE_ARROW: return read_place(w, node);
-  case KF_NODE_MEMBER: return is_place(w, node) ? read_place(w, node) : kf__walk_expr(w, n->child);
-  case KF_NODE_ADDRESS: return address(w, node);
-  case KF_NODE_UNARY: return kf__flow_unary((kf_op)n->op, kf__walk_expr(w, n->child));
-  case KF_NODE_STEP: return step(w, node);
-  case KF_NODE_BINARY: return binary(w, node);
-  case KF_NODE_ASSIGN: return assign(w, node);
-  case KF_NODE_CHOICE: return choice(w, node);
-  case KF_NODE_CALL: return kf__walk_call(w, node);
-  default: return group(w, node);
+  case KF_NODE_ARROW:
+    return read_place(w, node);
+  case KF_NODE_MEMBER:
+    return is_place(w, node) ? read_place(w, node) : kf__walk_expr(w, n->child);
+  case KF_NODE_ADDRESS:
+    return address(w, node);
+  case KF_NODE_UNARY:
+    return kf__flow_unary((kf_op)n->op, kf__walk_expr(w, n->child));
+  case KF_NODE_STEP:
+    return step(w, node);
+  case KF_NODE_BINARY:
+    return binary(w, node);
+  case KF_NODE_ASSIGN:
+    return assign(w, node);
+  case KF_NODE_CHOICE:
+    return choice(w, node);
+  case KF_NODE_CALL:
+    return kf__walk_call(w, node);
+  default:
+    return group(w, node);
   }
 }
 

@@ -1,10 +1,11 @@
 /* walk_int.h - the walk through one launched kernel that finds its evidence.
  *
- * The walk is an abstract run: statements in order, helper functions inlined at their calls, branches whose condition
- * is constant skipped, loops that hold a barrier walked twice (so that what one iteration leaves to the next is seen).
- * A value is a kf_flow: which memory it may point into, whose contents reach it, what was done to them. Nothing is computed but integer
- * constants. Bounded in steps, depth and objects: a hostile source makes the evidence unknown, never the walk endless.
- * Owns its variables; borrows the tree. Threads: one walk, one thread. */
+ * The walk is an abstract run: statements in order, helper functions inlined at their calls, branches whose
+ * condition is constant skipped, loops that hold a barrier walked twice (so that what one iteration leaves to
+ * the next is seen). A value is a kf_flow: which memory it may point into, whose contents reach it, what was
+ * done to them. Nothing is computed but integer constants. Bounded in steps, depth and objects: a hostile
+ * source makes the evidence unknown, never the walk endless. Owns its variables; borrows the tree. Threads:
+ * one walk, one thread. */
 #ifndef KF_BEHAVIOR_WALK_INT_H
 #define KF_BEHAVIOR_WALK_INT_H
 
@@ -51,9 +52,9 @@ enum {
 };
 
 typedef struct {
-  kf_objects points; /* objects a pointer may point into */
-  kf_objects loads;  /* objects whose contents reach the value */
-  uint64_t form;     /* equal for structurally equal values */
+  kf_objects points;  /* objects a pointer may point into */
+  kf_objects loads;   /* objects whose contents reach the value */
+  uint64_t form;      /* equal for structurally equal values */
   uint64_t read_form; /* of the element of local memory in it, KF_FLOW_SEVERAL if there are more */
   int64_t number;
   bool known; /* number is the value */
@@ -68,8 +69,8 @@ typedef struct {
 
 typedef struct {
   kf_flow flow;
-  int object; /* 1 + index, if the variable is an object in memory */
-  int branch; /* depth of branches at its declaration */
+  int object;         /* 1 + index, if the variable is an object in memory */
+  int branch;         /* depth of branches at its declaration */
   kf_loop_path reset; /* loops around its last plain assignment */
 } kf_variable;
 
@@ -84,8 +85,8 @@ typedef struct {
   bool accumulated;   /* holds accumulated values */
 
   /* local memory */
-  bool direct;         /* a value from global memory was stored, not accumulated on the way */
-  kf_objects sources;  /* where it came from */
+  bool direct;        /* a value from global memory was stored, not accumulated on the way */
+  kf_objects sources; /* where it came from */
   uint32_t direct_phase;
   uint64_t direct_form; /* of the index stored to */
   bool direct_many;     /* stored to at several indices */
@@ -112,8 +113,8 @@ typedef struct {
   int node; /* 0: the kernel itself */
   uint32_t serial;
   bool unrolled, split, tail;
-  kf_objects direct;                    /* read in this loop, outside of nested ones */
-  uint8_t nested[KF_WALK_OBJECTS_MAX];  /* sweeps of the loops within */
+  kf_objects direct;                   /* read in this loop, outside of nested ones */
+  uint8_t nested[KF_WALK_OBJECTS_MAX]; /* sweeps of the loops within */
 } kf_loop;
 
 typedef struct {

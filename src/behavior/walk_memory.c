@@ -18,16 +18,17 @@ int kf__walk_add_object(kf_walk *w, kf_space space, int decl, int64_t elements, 
 
 void kf__walk_path(const kf_walk *w, kf_loop_path *ret_path) {
   ret_path->count = w->nloops;
-  for (int i = 0; i < w->nloops; i++) ret_path->serials[i] = w->loops[i].serial;
+  for (int i = 0; i < w->nloops; i++)
+    ret_path->serials[i] = w->loops[i].serial;
 }
 
 int kf__walk_carried_from(const kf_walk *w, const kf_spot *spot) {
-  const kf_loop_path *reset = NULL;
-  if (spot->var) reset = &w->vars[spot->var].reset;
-  else if (spot->objects) reset = &w->objects[__builtin_ctzll(spot->objects)].reset;
-  if (!reset) return w->nloops;
+  if (!spot->var && !spot->objects) return w->nloops;
+  const kf_loop_path *reset =
+      spot->var ? &w->vars[spot->var].reset : &w->objects[__builtin_ctzll(spot->objects)].reset;
   int i = 0;
-  while (i < w->nloops && i < reset->count && w->loops[i].serial == reset->serials[i]) i++;
+  while (i < w->nloops && i < reset->count && w->loops[i].serial == reset->serials[i])
+    i++;
   return i;
 }
 
@@ -47,14 +48,14 @@ static kf_accumulator *find_accumulator(kf_walk *w, int loop, int decl) {
 
 void kf__walk_note_accumulator(kf_walk *w, const kf_spot *spot, int first_loop) {
   int at = w->nloops - 1;
-  while (at > first_loop && w->loops[at].unrolled) at--;
-  const kf_object *object = spot->var ? NULL : &w->objects[__builtin_ctzll(spot->objects)];
-  int decl = spot->var ? spot->var : object->decl;
-  kf_accumulator *a = find_accumulator(w, w->loops[at].node, decl);
+  while (at > first_loop && w->loops[at].unrolled)
+    at--;
+  const kf_object *object = &w->objects[spot->var ? 0 : __builtin_ctzll(spot->objects)];
+  kf_accumulator *a = find_accumulator(w, w->loops[at].node, spot->var ? spot->var : object->decl);
   if (!a) return;
-  a->elements = object ? object->elements * object->lanes : w->tree->decls.items[decl].type.lanes;
+  a->elements = spot->var ? w->tree->decls.items[spot->var].type.lanes : object->elements * object->lanes;
   a->lanes = spot->lanes;
-  if (object && !spot->fixed) a->dynamic = true;
+  if (!spot->var && !spot->fixed) a->dynamic = true;
   for (int i = 0; i < a->nforms; i++)
     if (a->forms[i] == spot->form) return;
   if (a->nforms < KF_WALK_FORMS_MAX) a->forms[a->nforms++] = spot->form;
@@ -74,13 +75,14 @@ static bool add_form(uint64_t forms[2], int *count, uint64_t form) {
   return *count > 1;
 }
 
-/* Another part, or another array of the same loop, was filled since the last barrier: the next tile is fetched while this
- * one is read. */
+/* Another part, or another array of the same loop, was filled since the last barrier: the next tile is
+ * fetched while this one is read. */
 static bool is_filled_meanwhile(const kf_walk *w, int index, uint64_t form) {
   const kf_object *object = &w->objects[index];
   for (int i = 0; i < KF_WALK_OBJECTS_MAX; i++) {
     const kf_object *other = &w->objects[i];
-    if (other->space != KF_SPACE_LOCAL || !other->loop_store_moment || other->loop_store_phase != w->phase) continue;
+    if (other->space != KF_SPACE_LOCAL || !other->loop_store_moment || other->loop_store_phase != w->phase)
+      continue;
     if (i == index ? other->loop_store_form != form : object->loop_store_moment != 0) return true;
   }
   return false;
@@ -128,8 +130,10 @@ static void note_local_store(kf_walk *w, int index, const kf_spot *spot, kf_flow
   kf_object *object = &w->objects[index];
   kf_objects own = spot->objects & w->of_space[KF_SPACE_LOCAL];
   if ((value.loads & own) && value.read_form != spot->form) {
-    if (is_one_operation(value.done)) object->combined = true;
-    else if (!value.done && (w->guard_loads & own)) add_form(object->move_forms, &object->nmoves, spot->form);
+    if (is_one_operation(value.done))
+      object->combined = true;
+    else if (!value.done && (w->guard_loads & own))
+      add_form(object->move_forms, &object->nmoves, spot->form);
   } else if (is_self || (value.loads & own)) {
     return; /* an element changed in place */
   } else if (value.flags & KF_FLOW_ACC) {
@@ -185,7 +189,8 @@ static void load_object(kf_walk *w, int index, const kf_spot *spot, kf_flow *val
     value->known = false;
     break;
   }
-  default: break;
+  default:
+    break;
   }
 }
 
@@ -193,7 +198,8 @@ kf_flow kf__walk_load(kf_walk *w, const kf_spot *at) {
   w->moment++;
   kf_spot spot = with_shared_object(w, at);
   kf_flow value = {.form = kf__tree_mix(spot.form, 'l')};
-  for (kf_objects left = spot.objects; left; left &= left - 1) load_object(w, __builtin_ctzll(left), &spot, &value);
+  for (kf_objects left = spot.objects; left; left &= left - 1)
+    load_object(w, __builtin_ctzll(left), &spot, &value);
   return value;
 }
 
@@ -204,7 +210,8 @@ static void store_global(kf_walk *w, kf_object *object, const kf_spot *spot, kf_
     const kf_object *from = &w->objects[__builtin_ctzll(left)];
     if (from->combined && (from->content.flags & KF_FLOW_LINEAR_LOAD)) value.flags |= KF_FLOW_SPLIT;
   }
-  if (value.flags & KF_FLOW_SPLIT) object->split = true;
+  if (value.flags & KF_FLOW_SPLIT)
+    object->split = true;
   else if ((value.loads & w->of_space[KF_SPACE_GLOBAL]) && !value.done && !(value.flags & KF_FLOW_ACC))
     object->copied = true;
 }
@@ -215,17 +222,25 @@ static void store_private(kf_walk *w, kf_object *object, kf_flow value, bool is_
     return;
   }
   kf__walk_path(w, &object->reset);
-  kf_objects memory = w->of_space[KF_SPACE_GLOBAL] | w->of_space[KF_SPACE_LOCAL] | w->of_space[KF_SPACE_CONSTANT];
+  kf_objects memory =
+      w->of_space[KF_SPACE_GLOBAL] | w->of_space[KF_SPACE_LOCAL] | w->of_space[KF_SPACE_CONSTANT];
   if ((value.loads & memory) && !(value.flags & KF_FLOW_ACC)) object->filled = true;
 }
 
 static void store_object(kf_walk *w, int index, const kf_spot *spot, kf_flow value, bool is_self) {
   kf_object *object = &w->objects[index];
   switch (object->space) {
-  case KF_SPACE_GLOBAL: store_global(w, object, spot, value); break;
-  case KF_SPACE_LOCAL: note_local_store(w, index, spot, value, is_self); break;
-  case KF_SPACE_PRIVATE: store_private(w, object, value, is_self); break;
-  default: break;
+  case KF_SPACE_GLOBAL:
+    store_global(w, object, spot, value);
+    break;
+  case KF_SPACE_LOCAL:
+    note_local_store(w, index, spot, value, is_self);
+    break;
+  case KF_SPACE_PRIVATE:
+    store_private(w, object, value, is_self);
+    break;
+  default:
+    break;
   }
   object->content = kf__flow_join(object->content, value);
 }

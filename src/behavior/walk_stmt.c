@@ -56,13 +56,16 @@ static bool leaves(const kf_walk *w, int node) {
   case KF_NODE_RETURN:
   case KF_NODE_BREAK:
   case KF_NODE_CONTINUE:
-  case KF_NODE_GOTO: return true;
+  case KF_NODE_GOTO:
+    return true;
   case KF_NODE_BLOCK: {
     int last = 0;
-    for (int child = at(w, node)->child; child; child = at(w, child)->next) last = child;
+    for (int child = at(w, node)->child; child; child = at(w, child)->next)
+      last = child;
     return leaves(w, last);
   }
-  default: return false;
+  default:
+    return false;
   }
 }
 
@@ -80,8 +83,10 @@ static void walk_alternatives(kf_walk *w, kf_flow c, uint64_t vars, int yes, int
   *loop = before;
   if (no_is_rest) w->branch--;
   saved = guard_enter(w, c, no_is_rest ? 0 : vars, KF_FLOW_NOT_ONE);
-  if (no_is_rest) walk_list(w, no);
-  else kf__walk_stmt(w, no);
+  if (no_is_rest)
+    walk_list(w, no);
+  else
+    kf__walk_stmt(w, no);
   guard_leave(w, saved);
   if (!no_is_rest) w->branch--;
   merge_sweeps(loop, &after_yes);
@@ -128,14 +133,59 @@ static void walk_list(kf_walk *w, int first) {
     } else {
       kf__walk_stmt(w, child);
     }
-    while (ends && at(w, child)->next && at(w, at(w, child)->next)->kind != KF_NODE_LABEL) child = at(w, child)->next;
+    while (ends && at(w, child)->next && at(w, at(w, child)->next)->kind != KF_NODE_LABEL)
+      child = at(w, child)->next;
   }
 }
 
+/* Does one of the labels in front of a statement stand for this value? A range might, so it counts. */
+static bool is_labelled(const kf_walk *w, int node, kf_op op, int64_t number) {
+  for (; at(w, node)->kind == KF_NODE_LABEL; node = at(w, node)->child)
+    if (at(w, node)->op == op &&
+        (op == KF_OP_NE || !at(w, node)->has_number || at(w, node)->number == number))
+      return true;
+  return false;
+}
+
+static bool has_inner_label(const kf_walk *w, int node, bool is_own, int depth) {
+  if (depth > KF_WALK_DEPTH_MAX || (!is_own && at(w, node)->kind == KF_NODE_LABEL)) return true;
+  bool passes = at(w, node)->kind == KF_NODE_LABEL && is_own;
+  for (int child = at(w, node)->child; child; child = at(w, child)->next)
+    if (has_inner_label(w, child, passes, depth + 1)) return true;
+  return false;
+}
+
+/* Where a switch over a constant enters its block: the first statement, 0 if none. False if that cannot be
+ * told. */
+static bool find_case(const kf_walk *w, int body, int64_t number, int *ret_first) {
+  if (!body || at(w, body)->kind != KF_NODE_BLOCK) return false;
+  int first = 0, fallback = 0;
+  for (int child = at(w, body)->child; child; child = at(w, child)->next) {
+    if (has_inner_label(w, child, true, 0)) return false;
+    if (!first && is_labelled(w, child, KF_OP_EQ, number)) first = child;
+    if (!fallback && is_labelled(w, child, KF_OP_NE, number)) fallback = child;
+  }
+  *ret_first = first ? first : fallback;
+  return true;
+}
+
+static int below_labels(const kf_walk *w, int node) {
+  while (node && at(w, node)->kind == KF_NODE_LABEL)
+    node = at(w, node)->child;
+  return node;
+}
+
 static void walk_switch(kf_walk *w, int node) {
-  int condition = at(w, node)->child, body = condition ? at(w, condition)->next : 0;
+  int condition = at(w, node)->child, body = condition ? at(w, condition)->next : 0, first = 0;
   uint64_t vars = 0;
   kf_flow c = read_condition(w, condition, &vars);
+  if (c.known && find_case(w, body, c.number, &first)) {
+    for (int child = first; child; child = at(w, child)->next) {
+      kf__walk_stmt(w, below_labels(w, child));
+      if (leaves(w, below_labels(w, child))) return;
+    }
+    return;
+  }
   guard saved = guard_enter(w, c, vars, 0);
   w->branch++;
   kf__walk_stmt(w, body);
@@ -148,7 +198,8 @@ static void walk_switch(kf_walk *w, int node) {
 
 /* Variable that an expression changes, 0 if none: `i++`, `i += 4`, the first of `i++, j++`. */
 static int changed_variable(const kf_walk *w, int node) {
-  while (node && at(w, node)->kind == KF_NODE_BINARY && at(w, node)->op == KF_OP_COMMA) node = at(w, node)->child;
+  while (node && at(w, node)->kind == KF_NODE_BINARY && at(w, node)->op == KF_OP_COMMA)
+    node = at(w, node)->child;
   if (!node || (at(w, node)->kind != KF_NODE_STEP && at(w, node)->kind != KF_NODE_ASSIGN)) return 0;
   int target = at(w, node)->child;
   return target && at(w, target)->kind == KF_NODE_REF ? at(w, target)->decl : 0;
@@ -247,7 +298,8 @@ static void walk_iterations(kf_walk *w, int node, int condition, int step, int b
 }
 
 static void walk_loop(kf_walk *w, int node) {
-  int init = at(w, node)->child, condition = at(w, init)->next, step = at(w, condition)->next, body = at(w, step)->next;
+  int init = at(w, node)->child, condition = at(w, init)->next, step = at(w, condition)->next,
+      body = at(w, step)->next;
   kf__walk_stmt(w, init);
   uint64_t vars = 0;
   kf_flow entered = {.known = false};
@@ -290,7 +342,8 @@ static void forget(kf_walk *w, int node, int depth) {
     flow->known = false;
     flow->form = kf__tree_mix((uint64_t)decl, (uint64_t)node);
   }
-  for (int child = at(w, node)->child; child; child = at(w, child)->next) forget(w, child, depth + 1);
+  for (int child = at(w, node)->child; child; child = at(w, child)->next)
+    forget(w, child, depth + 1);
 }
 
 void kf__walk_forget(kf_walk *w, int node) {
@@ -309,22 +362,37 @@ static void walk_var(kf_walk *w, int node) {
 
 static void statement(kf_walk *w, int node) {
   switch (at(w, node)->kind) {
-  case KF_NODE_BLOCK: walk_list(w, at(w, node)->child); break;
-  case KF_NODE_VAR: walk_var(w, node); break;
-  case KF_NODE_IF: walk_if(w, node, 0); break;
+  case KF_NODE_BLOCK:
+    walk_list(w, at(w, node)->child);
+    break;
+  case KF_NODE_VAR:
+    walk_var(w, node);
+    break;
+  case KF_NODE_IF:
+    walk_if(w, node, 0);
+    break;
   case KF_NODE_FOR:
   case KF_NODE_WHILE:
-  case KF_NODE_DO: walk_loop(w, node); break;
-  case KF_NODE_SWITCH: walk_switch(w, node); break;
-  case KF_NODE_LABEL: kf__walk_stmt(w, at(w, node)->child); break;
+  case KF_NODE_DO:
+    walk_loop(w, node);
+    break;
+  case KF_NODE_SWITCH:
+    walk_switch(w, node);
+    break;
+  case KF_NODE_LABEL:
+    kf__walk_stmt(w, at(w, node)->child);
+    break;
   case KF_NODE_RETURN:
     if (at(w, node)->child) w->returned = kf__flow_join(w->returned, kf__walk_expr(w, at(w, node)->child));
     break;
   case KF_NODE_NONE:
   case KF_NODE_BREAK:
   case KF_NODE_CONTINUE:
-  case KF_NODE_GOTO: break;
-  default: kf__walk_expr(w, node); break;
+  case KF_NODE_GOTO:
+    break;
+  default:
+    kf__walk_expr(w, node);
+    break;
   }
 }
 

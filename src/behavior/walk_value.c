@@ -9,8 +9,10 @@ enum {
 static void join_sources(kf_flow *into, kf_flow from) {
   into->loads |= from.loads;
   into->done |= from.done;
-  if (!into->read_form) into->read_form = from.read_form;
-  else if (from.read_form && from.read_form != into->read_form) into->read_form = KF_FLOW_SEVERAL;
+  if (!into->read_form)
+    into->read_form = from.read_form;
+  else if (from.read_form && from.read_form != into->read_form)
+    into->read_form = KF_FLOW_SEVERAL;
   if (from.moment > into->moment) into->moment = from.moment;
   if (from.phase > into->phase) into->phase = from.phase;
 }
@@ -28,37 +30,72 @@ kf_flow kf__flow_join(kf_flow a, kf_flow b) {
 static bool fold(kf_op op, int64_t a, int64_t b, int64_t *ret) {
   bool bad_shift = b < 0 || b > 62;
   switch (op) {
-  case KF_OP_ADD: return !__builtin_add_overflow(a, b, ret);
-  case KF_OP_SUB: return !__builtin_sub_overflow(a, b, ret);
-  case KF_OP_MUL: return !__builtin_mul_overflow(a, b, ret);
-  case KF_OP_DIV: return b > 0 ? (*ret = a / b, true) : false;
-  case KF_OP_MOD: return b > 0 ? (*ret = a % b, true) : false;
-  case KF_OP_SHL: return !bad_shift && a >= 0 && !__builtin_mul_overflow(a, (int64_t)1 << b, ret);
-  case KF_OP_SHR: return !bad_shift && a >= 0 ? (*ret = a >> b, true) : false;
-  case KF_OP_AND: *ret = a & b; return true;
-  case KF_OP_OR: *ret = a | b; return true;
-  case KF_OP_XOR: *ret = a ^ b; return true;
-  case KF_OP_LT: *ret = a < b; return true;
-  case KF_OP_GT: *ret = a > b; return true;
-  case KF_OP_LE: *ret = a <= b; return true;
-  case KF_OP_GE: *ret = a >= b; return true;
-  case KF_OP_EQ: *ret = a == b; return true;
-  case KF_OP_NE: *ret = a != b; return true;
-  case KF_OP_BOTH: *ret = a && b; return true;
-  case KF_OP_EITHER: *ret = a || b; return true;
-  default: return false;
+  case KF_OP_ADD:
+    return !__builtin_add_overflow(a, b, ret);
+  case KF_OP_SUB:
+    return !__builtin_sub_overflow(a, b, ret);
+  case KF_OP_MUL:
+    return !__builtin_mul_overflow(a, b, ret);
+  case KF_OP_DIV:
+    return b > 0 ? (*ret = a / b, true) : false;
+  case KF_OP_MOD:
+    return b > 0 ? (*ret = a % b, true) : false;
+  case KF_OP_SHL:
+    return !bad_shift && a >= 0 && !__builtin_mul_overflow(a, (int64_t)1 << b, ret);
+  case KF_OP_SHR:
+    return !bad_shift && a >= 0 ? (*ret = a >> b, true) : false;
+  case KF_OP_AND:
+    *ret = a & b;
+    return true;
+  case KF_OP_OR:
+    *ret = a | b;
+    return true;
+  case KF_OP_XOR:
+    *ret = a ^ b;
+    return true;
+  case KF_OP_LT:
+    *ret = a < b;
+    return true;
+  case KF_OP_GT:
+    *ret = a > b;
+    return true;
+  case KF_OP_LE:
+    *ret = a <= b;
+    return true;
+  case KF_OP_GE:
+    *ret = a >= b;
+    return true;
+  case KF_OP_EQ:
+    *ret = a == b;
+    return true;
+  case KF_OP_NE:
+    *ret = a != b;
+    return true;
+  case KF_OP_BOTH:
+    *ret = a && b;
+    return true;
+  case KF_OP_EITHER:
+    *ret = a || b;
+    return true;
+  default:
+    return false;
   }
 }
 
 static uint16_t done_by(kf_op op) {
   switch (op) {
-  case KF_OP_ADD: return KF_DONE_ADD;
-  case KF_OP_MUL: return KF_DONE_MUL;
+  case KF_OP_ADD:
+    return KF_DONE_ADD;
+  case KF_OP_MUL:
+    return KF_DONE_MUL;
   case KF_OP_AND:
   case KF_OP_OR:
-  case KF_OP_XOR: return KF_DONE_BITS;
-  case KF_OP_COMMA: return 0;
-  default: return KF_DONE_OTHER;
+  case KF_OP_XOR:
+    return KF_DONE_BITS;
+  case KF_OP_COMMA:
+    return 0;
+  default:
+    return KF_DONE_OTHER;
   }
 }
 
@@ -67,12 +104,18 @@ static uint16_t condition_flags(kf_op op, kf_flow a, kf_flow b) {
   bool id_and_number = ((a.flags & IDS) && b.known) || ((b.flags & IDS) && a.known);
   uint16_t both = a.flags | b.flags;
   switch (op) {
-  case KF_OP_EQ: return id_and_number ? KF_FLOW_ONE_ITEM : 0;
-  case KF_OP_NE: return id_and_number ? KF_FLOW_NOT_ONE : 0;
-  case KF_OP_LT: return (a.flags & IDS) && b.known && b.number == 1 ? KF_FLOW_ONE_ITEM : 0;
-  case KF_OP_BOTH: return both & KF_FLOW_ONE_ITEM;
-  case KF_OP_EITHER: return both & KF_FLOW_NOT_ONE;
-  default: return 0;
+  case KF_OP_EQ:
+    return id_and_number ? KF_FLOW_ONE_ITEM : 0;
+  case KF_OP_NE:
+    return id_and_number ? KF_FLOW_NOT_ONE : 0;
+  case KF_OP_LT:
+    return (a.flags & IDS) && b.known && b.number == 1 ? KF_FLOW_ONE_ITEM : 0;
+  case KF_OP_BOTH:
+    return both & KF_FLOW_ONE_ITEM;
+  case KF_OP_EITHER:
+    return both & KF_FLOW_NOT_ONE;
+  default:
+    return 0;
   }
 }
 
@@ -81,7 +124,7 @@ static uint16_t arithmetic_flags(kf_op op, kf_flow a, kf_flow b) {
   bool rounds = op == KF_OP_DIV || op == KF_OP_MOD || op == KF_OP_SHR || op == KF_OP_AND || op == KF_OP_SUB;
   if (rounds && (a.flags & KF_FLOW_PARAM)) flags |= KF_FLOW_ROUNDED;
   bool scales = op == KF_OP_MUL && ((a.flags & KF_FLOW_GROUP_ID) ? b.known || (b.flags & KF_FLOW_SIZE)
-                                                                  : a.known || (a.flags & KF_FLOW_SIZE));
+                                                                 : a.known || (a.flags & KF_FLOW_SIZE));
   if (scales && (flags & KF_FLOW_GROUP_ID) && !(flags & KF_FLOW_PARAM)) flags |= KF_FLOW_LINEAR;
   return flags;
 }
@@ -99,8 +142,10 @@ kf_flow kf__flow_binary(kf_op op, kf_flow a, kf_flow b) {
   bool swap = commutes && a.form > b.form;
   out.form = kf__tree_mix(kf__tree_mix(swap ? b.form : a.form, swap ? a.form : b.form), (uint64_t)op);
   out.known = a.known && b.known && fold(op, a.number, b.number, &out.number);
-  if (op == KF_OP_BOTH && ((a.known && !a.number) || (b.known && !b.number))) out.known = true, out.number = 0;
-  if (op == KF_OP_EITHER && ((a.known && a.number) || (b.known && b.number))) out.known = true, out.number = 1;
+  if (op == KF_OP_BOTH && ((a.known && !a.number) || (b.known && !b.number)))
+    out.known = true, out.number = 0;
+  if (op == KF_OP_EITHER && ((a.known && a.number) || (b.known && b.number)))
+    out.known = true, out.number = 1;
   if (out.known) out.form = kf__tree_mix(0, (uint64_t)out.number);
   return out;
 }
