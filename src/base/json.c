@@ -95,6 +95,7 @@ typedef struct {
 
 static int dump_piece(const char *bytes, size_t len, void *arg) {
   dump_target *target = arg;
+  if (target->status != KF_OK) return -1; /* jansson goes on after a failed object key */
   target->status = kf_buf_append(target->buf, bytes, len, target->err);
   return target->status == KF_OK ? 0 : -1;
 }
@@ -104,7 +105,8 @@ kf_status kf_json_dump(const json_t *value, kf_buf *buf, kf_err *err) {
   unsigned long failures_before = kf__json_failures();
   dump_target target = {buf, err, KF_OK};
   const size_t flags = JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII | JSON_ENCODE_ANY;
-  if (json_dump_callback(value, dump_piece, &target, flags) == 0) return KF_OK;
+  int dumped = json_dump_callback(value, dump_piece, &target, flags);
+  if (dumped == 0 && target.status == KF_OK) return KF_OK;
   buf->len = len_before;
   if (buf->data != NULL) buf->data[len_before] = '\0';
   if (target.status != KF_OK) return target.status;

@@ -24,6 +24,7 @@ typedef struct {
   int nplans;
   const char *work_dir; /* private, writable */
   int64_t timeout_ms, memory_bytes;
+  int64_t launch_timeout_ms; /* of all trial launches, lazy compilation included; 0: timeout_ms */
   bool want_entries; /* for `kf init`: list kernels with -cl-kernel-arg-info, no artefact, no launches */
 } kf_build_request;
 
@@ -44,7 +45,9 @@ int kf_builder_main(int fd); /* --role builder */
 kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, kf_err *err);
 int kf_build_fd(const kf_build *build); /* readable when there is progress to be made by kf_build_step */
 /* Advances; *ret_done when the outcome is complete. Enforces the time limit: call at least every 50 ms or on
- * fd events. */
+ * fd events. The limit counts wall time without pauses and without time in which the idle-priority builder
+ * was ready but got no core (at most twice the limit is forgiven). A status other than KF_OK is a failure of
+ * ours, never the candidate's: no verdict. */
 kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err);
 kf_status kf_build_outcome_take(kf_build *build, kf_build_outcome *ret_outcome, kf_err *err);
 void kf_build_outcome_done(kf_build_outcome *outcome);

@@ -6,29 +6,29 @@
 
 kf_status kf__opencl_api(const kf_opencl_api **ret_api, kf_err *err) {
   static kf_opencl_api api;
-  static bool loaded;
-  if (loaded) {
+  static void *library; /* for the life of the process: drivers do not survive dlclose */
+  if (library) {
     *ret_api = &api;
     return KF_OK;
   }
   const char *name = getenv("KF_OPENCL_LIBRARY");
   if (!name || !*name) name = "libOpenCL.so.1";
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
+  void *opened = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!opened) {
     const char *reason = dlerror();
     return kf_err_hint(
         err, kf_fail(err, KF_ENODEV, "opencl: cannot load %s: %s", name, reason ? reason : "unknown"),
         "install ocl-icd-libopencl1 and pocl-opencl-icd (Debian, Ubuntu), or set KF_OPENCL_LIBRARY");
   }
 #define KF_OPENCL_LOAD(function)                                                                             \
-  *(void **)&api.function = dlsym(library, #function);                                                       \
+  *(void **)&api.function = dlsym(opened, #function);                                                        \
   if (!api.function) {                                                                                       \
-    dlclose(library);                                                                                        \
+    dlclose(opened);                                                                                         \
     return kf_fail(err, KF_ENODEV, "opencl: %s has no %s", name, #function);                                 \
   }
   KF_OPENCL_FUNCTIONS(KF_OPENCL_LOAD)
 #undef KF_OPENCL_LOAD
-  loaded = true;
+  library = opened;
   *ret_api = &api;
   return KF_OK;
 }

@@ -40,7 +40,7 @@
   X(clFinish)
 
 typedef struct {
-#define KF_OPENCL_FIELD(name) __typeof__(&name) name;
+#define KF_OPENCL_FIELD(name) __typeof__ (&(name))(name);
   KF_OPENCL_FUNCTIONS(KF_OPENCL_FIELD)
 #undef KF_OPENCL_FIELD
 } kf_opencl_api;

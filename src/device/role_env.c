@@ -50,7 +50,7 @@ void kf_role_policy_init(kf_role_policy *policy, kf_sandbox_profile profile, con
   policy->policy.profile = profile;
   const char *const *toolchain = kf_sandbox_toolchain_paths();
   int count = 0;
-  while (toolchain[count] && count < KF_SANDBOX_PATHS_MAX - 3) {
+  while (count < KF_SANDBOX_PATHS_MAX - 4 && toolchain[count]) {
     policy->policy.read_exec[count] = toolchain[count];
     count++;
   }

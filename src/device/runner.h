@@ -36,6 +36,8 @@ typedef struct {
 enum { KF_RUNNER_REGIONS_MAX = 4 };
 kf_status kf_runner_map(kf_runner *runner, kf_region *const *regions, int nregions,
                         const kf_buffer_place *places, int nbuffers, kf_run_result *ret_result, kf_err *err);
+/* After every kf_runner_map. The entry, local size and size class of each launch must have been in a plan of
+ * the build: the runner cannot compile, and ends with KF_RUN_LAUNCH_FAILED otherwise. */
 kf_status kf_runner_plan(kf_runner *runner, const kf_calls *calls, kf_run_result *ret_result, kf_err *err);
 
 typedef struct {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IDLE_ARTEFACTS_MAX = 64, OPTIONS_MAX = 16384 };
+enum { IDLE_ARTEFACTS_MAX = 64, OPTIONS_MAX = 16384, LAZY_COMPILE_MS = 10000 };
 
 kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err) {
   char name[64];
@@ -190,6 +190,8 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
                               .nplans = nplans,
                               .work_dir = artefact->work_dir,
                               .timeout_ms = artefacts->settings->build_timeout_ms,
+                              .launch_timeout_ms =
+                                  artefacts->settings->verify_call_timeout_ms + LAZY_COMPILE_MS,
                               .memory_bytes = artefacts->settings->sandbox_memory_mib << 20};
   KF_TRY(kf_build_start(&request, &artefact->build, err));
   artefact->state = KF_ARTEFACT_BUILDING;

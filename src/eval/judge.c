@@ -56,7 +56,8 @@ static void find_cell(kf_trial *trial) {
   if (j->initial && !j->initial->failed && !j->state->base_known) {
     kf_artefact_evidence(j->artefacts, j->initial);
     j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches,
-                                        .sweeps = j->initial->evidence.sweeps};
+                                        .sweeps = j->initial->evidence.sweeps,
+                                        .split_reduction = j->initial->evidence.split_reduction};
     j->state->base_known = true;
   }
   kf_artefact_evidence(j->artefacts, j->candidate);

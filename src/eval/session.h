@@ -15,7 +15,7 @@ typedef struct kf_job {
   kf_job_kind kind;
   int64_t id;
   json_t *request; /* the message, owned */
-  bool asked;      /* `need` was sent for its missing blobs */
+  json_t *asked;   /* hashes of the last `need`, or NULL: the same is not asked for twice */
   bool canceled;
   int64_t deadline_ns; /* 0: none */
   /* judge, once its blobs are there: */

@@ -23,8 +23,9 @@ static kf_status find_blob(kf_session *session, const char *hex, json_t *missing
 
 static kf_status ask_for(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *need = NULL;
-  if (job->asked) return KF_OK;
-  job->asked = true;
+  if (job->asked && json_equal(job->asked, missing)) return KF_OK;
+  json_decref(job->asked);
+  job->asked = json_incref(missing);
   KF_TRY(
       kf_json_pack(&need, err, "{s:s,s:I,s:O}", "op", "need", "id", (json_int_t)job->id, "sha256", missing));
   return kf_session_send(session, need, err);
@@ -351,6 +352,7 @@ void kf_job_free(kf_session *session, kf_job *job) {
   kf_artefact_release(&session->artefacts, job->confirm);
   kf_build_free(job->build);
   if (job->work_dir[0]) kf_fs_remove_tree(job->work_dir, NULL);
+  json_decref(job->asked);
   json_decref(job->request);
   kf_free(job);
 }

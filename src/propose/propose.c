@@ -77,7 +77,7 @@ const char *kf_answer_word(const kf_answer *answer) {
   case KF_OK:
     return answer->source ? "ok" : "no_code";
   case KF_ENOTFOUND:
-    return "nothing_new";
+    return "notfound";
   case KF_ETIMEOUT:
     return "timeout";
   case KF_ECANCELED:

@@ -65,7 +65,7 @@ typedef struct {
   const char *note; /* why there is no code / what was done, one line; may be "", never NULL */
 } kf_answer;
 
-/* The word of an answer in the log (docs/formats/run-database.md): "ok", "no_code", "nothing_new", "timeout",
+/* The word of an answer in the log (docs/formats/run-database.md): "ok", "no_code", "notfound", "timeout",
  * "canceled", "failed". */
 const char *kf_answer_word(const kf_answer *answer);
 

@@ -50,7 +50,7 @@ static kf_status on_event(void *context, const kf_event *event, kf_err *err) {
 }
 
 static kf_status status_of(const char *word) {
-  if (strcmp(word, "nothing_new") == 0) return KF_ENOTFOUND;
+  if (strcmp(word, "notfound") == 0) return KF_ENOTFOUND;
   if (strcmp(word, "timeout") == 0) return KF_ETIMEOUT;
   if (strcmp(word, "ok") == 0 || strcmp(word, "no_code") == 0) return KF_OK;
   return KF_EIO;

@@ -183,12 +183,24 @@ static void on_tick(uv_timer_t *timer) {
   kf__driver_show(timer->data, NULL);
 }
 
+static void start_budget(kf__driver *driver);
+
 static void on_budget(uv_timer_t *timer) {
   kf__driver *driver = timer->data;
   if (driver->stopping || driver->status != KF_OK) return;
+  if (kf__driver_now_ms(driver) < driver->config.time_max_ms) {
+    start_budget(driver); /* the loop counts by a clock of its own */
+    return;
+  }
   kf__driver_input(driver, KF_EVENT_CLOCK, 0, NULL);
   kf__driver_expire_asks(driver);
   kf__driver_pump(driver);
+}
+
+static void start_budget(kf__driver *driver) {
+  int64_t left = driver->config.time_max_ms - kf__driver_now_ms(driver);
+  uv_update_time(&driver->loop); /* opening took a while */
+  uv_timer_start(&driver->budget, on_budget, (uint64_t)(left > 0 ? left : 0) + 1, 0);
 }
 
 static void on_signal(uv_signal_t *handle, int number) {
@@ -212,10 +224,7 @@ static void start_handles(kf__driver *driver) {
   uv_signal_start(&driver->sigint, on_signal, SIGINT);
   uv_signal_start(&driver->sigterm, on_signal, SIGTERM);
   if (driver->options.on_view) uv_timer_start(&driver->tick, on_tick, TICK_MS, TICK_MS);
-  if (driver->config.time_max_ms <= 0) return;
-  int64_t left = driver->config.time_max_ms - kf__driver_now_ms(driver);
-  /* A little late rather than early: the reading that is logged has to be past the limit. */
-  uv_timer_start(&driver->budget, on_budget, (uint64_t)(left > 0 ? left + 2 : 0), 0);
+  if (driver->config.time_max_ms > 0) start_budget(driver);
 }
 
 /* ---- beginning ---- */
@@ -303,7 +312,9 @@ static kf_status begin_resumed(kf__driver *driver, kf_err *err) {
   KF_TRY(kf__driver_choose_device(driver, options->device ? options->device : before.id,
                                   kf_language_name(driver->config.language), err));
   KF_TRY(kf__driver_open_proposers(driver, err));
-  if (strcmp(before.name, driver->device.name) != 0 || strcmp(before.driver, driver->device.driver) != 0)
+  driver->other_device =
+      strcmp(before.name, driver->device.name) != 0 || strcmp(before.driver, driver->device.driver) != 0;
+  if (driver->other_device)
     kf__driver_show(
         driver, "the device or its driver is another one than before: earlier results may no longer hold");
   return KF_OK;

@@ -41,7 +41,7 @@ static kf_status submit(kf__driver *driver, const kf_evaluation *ask, kf_err *er
       .task = driver->task,
       .device = driver->device.id,
       .stage = ask->stage,
-      .verified = ask->verified,
+      .verified = ask->verified && !driver->other_device,
       .blocks_min = ask->blocks_min,
       .blocks_max = ask->blocks_max,
   };

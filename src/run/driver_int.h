@@ -58,6 +58,7 @@ typedef struct kf__driver {
   kf_evaluator *evaluator;
   kf_device_info device;
   bool evaluator_lost;
+  bool other_device; /* than at START: what was verified there is verified again */
   kf_err lost_error;
   int restarts_in_a_row, restarts;
 

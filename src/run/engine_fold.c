@@ -457,7 +457,7 @@ kf_status kf_engine_fold(kf_engine *engine, const kf_event *event, kf_err *err) 
   snprintf(what, sizeof what, "event %lld (%s)", (long long)event->seq, kf_event_name(event->kind));
   if (!engine->started && event->kind != KF_EVENT_START)
     return kf_fail(err, KF_EPROTO, "%s: before the run started", what);
-  bool read = event->kind == KF_EVENT_RESUME || kf_event_is_decision(event->kind);
+  bool read = (event->kind == KF_EVENT_RESUME && event->body_len > 0) || kf_event_is_decision(event->kind);
   KF_CLEANUP(kf_json_freep) json_t *body = NULL;
   kf_status status = KF_OK;
   if (read) status = kf_json_parse(event->body, event->body_len, KF_ENGINE_BODY_MAX, what, &body, err);

@@ -53,7 +53,7 @@ static int by_score(const void *a, const void *b) {
 
 /* T = max(0.05, (Q90 - Q50)/ln 4), SEARCH 3; nearest ranks. */
 static double temperature(const elites *from) {
-  int64_t scores[CELLS_MAX];
+  int64_t scores[CELLS_MAX] = {0};
   for (int i = 0; i < from->count; i++)
     scores[i] = from->items[i].score_nano;
   qsort(scores, (size_t)from->count, sizeof scores[0], by_score);

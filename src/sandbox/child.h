@@ -62,6 +62,10 @@ kf_status kf_child_output(kf_child *child, kf_buf *buf, kf_err *err);
  * unknown. */
 int64_t kf_child_involuntary(const kf_child *child);
 
+/* Longest time (ns) that a thread of the leader was ready to run and had no core, so far: on a busy machine
+ * an idle-priority child waits, and its wall time says little. 0 where the kernel does not tell. */
+int64_t kf_child_starved_ns(const kf_child *child);
+
 /* "killed by signal 11 (segmentation fault)", "exited with code 3" */
 void kf_exit_text(const kf_exit *exit, char *ret_text, size_t size);
 

@@ -112,21 +112,45 @@ uint64_t kf__proc_oom_kills(void) {
   return line ? strtoull(line + sizeof key - 1, NULL, 10) : 0;
 }
 
-int64_t kf_child_involuntary(const kf_child *child) {
-  static const char key[] = "\nnonvoluntary_ctxt_switches:";
-  char path[80], text[4096];
+/* Calls `visit` with the text of one /proc file of every thread of the leader; false if there is no such
+ * process. */
+static bool each_thread(const kf_child *child, const char *file,
+                        void (*visit)(const char *text, int64_t *sum), int64_t *sum) {
+  char path[96], text[4096];
   snprintf(path, sizeof path, "/proc/%d/task", (int)child->pid);
-  if (child->ended) return -1;
-  DIR *dir = opendir(path);
-  if (!dir) return -1;
-  int64_t sum = 0;
-  for (struct dirent *entry = readdir(dir); entry && sum >= 0; entry = readdir(dir)) {
+  DIR *dir = child->ended ? NULL : opendir(path);
+  if (!dir) return false;
+  for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
     if (!isdigit((unsigned char)entry->d_name[0])) continue;
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)child->pid, entry->d_name);
-    if (read_small(path, text, sizeof text) <= 0) continue;
-    const char *line = strstr(text, key);
-    sum = line ? sum + strtoll(line + sizeof key - 1, NULL, 10) : -1;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/%s", (int)child->pid, entry->d_name, file);
+    if (read_small(path, text, sizeof text) > 0) visit(text, sum);
   }
   closedir(dir);
-  return sum;
+  return true;
+}
+
+static void add_switches(const char *text, int64_t *sum) {
+  static const char key[] = "\nnonvoluntary_ctxt_switches:";
+  const char *line = strstr(text, key);
+  if (line && *sum >= 0)
+    *sum += strtoll(line + sizeof key - 1, NULL, 10);
+  else
+    *sum = -1;
+}
+
+int64_t kf_child_involuntary(const kf_child *child) {
+  int64_t sum = 0;
+  return each_thread(child, "status", add_switches, &sum) ? sum : -1;
+}
+
+/* schedstat: time on a core, time ready but waiting, number of turns. */
+static void keep_longest_wait(const char *text, int64_t *longest) {
+  long long ran = 0, waited = 0;
+  if (sscanf(text, "%lld %lld", &ran, &waited) == 2 && waited > *longest) *longest = waited;
+}
+
+int64_t kf_child_starved_ns(const kf_child *child) {
+  int64_t longest = 0;
+  each_thread(child, "schedstat", keep_longest_wait, &longest);
+  return longest;
 }

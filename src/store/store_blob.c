@@ -131,17 +131,17 @@ kf_status kf_store_get(kf_store *store, const kf_hash *hash, kf_buf *buf, kf_err
 
 /* ---- collection: a blob is named by 64 hex digits anywhere in an event's body or in meta ---- */
 
-static int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
+static bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-static kf_status keep(kf_store *store, sqlite3_stmt *insert, const char *hex, kf_err *err) {
-  uint8_t hash[32];
-  for (int i = 0; i < 32; i++)
-    hash[i] = (uint8_t)(hex_value(hex[2 * i]) << 4 | hex_value(hex[2 * i + 1]));
-  sqlite3_bind_blob(insert, 1, hash, sizeof hash, SQLITE_TRANSIENT);
+static kf_status keep(kf_store *store, sqlite3_stmt *insert, const char *digits, kf_err *err) {
+  char hex[KF_HASH_HEX];
+  kf_hash hash;
+  memcpy(hex, digits, KF_HASH_HEX - 1);
+  hex[KF_HASH_HEX - 1] = '\0';
+  KF_TRY(kf_hash_parse(hex, &hash, err));
+  sqlite3_bind_blob(insert, 1, hash.bytes, sizeof hash.bytes, SQLITE_TRANSIENT);
   return kf__store_step_done(store, insert, err);
 }
 
@@ -149,7 +149,7 @@ static kf_status keep_named(kf_store *store, sqlite3_stmt *insert, const char *t
                             kf_err *err) {
   size_t run = 0;
   for (size_t i = 0; i <= len; i++) {
-    if (i < len && hex_value(text[i]) >= 0) {
+    if (i < len && is_hex(text[i])) {
       run++;
       continue;
     }

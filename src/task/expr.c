@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "task/expr_private.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NAME_LEN_MAX = 64 };
@@ -43,19 +45,35 @@ static int column_here(const parser *p) {
   return (int)p->pos + 1;
 }
 
+/* The status is a constant here and below, so that a static analyser follows it. */
+static kf_status __attribute__((format(printf, 3, 4))) fail_at(parser *p, int column, const char *fmt, ...) {
+  char what[160];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(what, sizeof what, fmt, args);
+  va_end(args);
+  p->column = column;
+  kf_fail(p->err, KF_EINVAL, "%s", what);
+  return KF_EINVAL;
+}
+
+static kf_status no_memory(const parser *p) {
+  kf_nomem(p->err);
+  return KF_ENOMEM;
+}
+
 /* "expected X, found Y" at the present position. */
 static kf_status unexpected(parser *p, const char *expected) {
-  p->column = column_here(p);
-  if (p->pos >= p->len) return kf_fail(p->err, KF_EINVAL, "expected %s, found the end", expected);
+  int column = column_here(p);
+  if (p->pos >= p->len) return fail_at(p, column, "expected %s, found the end", expected);
   unsigned char c = (unsigned char)peek(p, 0);
-  if (c < 0x20 || c >= 0x7f)
-    return kf_fail(p->err, KF_EINVAL, "expected %s, found the byte 0x%02x", expected, c);
-  return kf_fail(p->err, KF_EINVAL, "expected %s, found \"%c\"", expected, c);
+  if (c < 0x20 || c >= 0x7f) return fail_at(p, column, "expected %s, found the byte 0x%02x", expected, c);
+  return fail_at(p, column, "expected %s, found \"%c\"", expected, c);
 }
 
 static kf_status new_node(parser *p, kf__expr_op op, int column, kf__expr_node **ret_node) {
   kf__expr_node *node = kf_arena_alloc(p->arena, sizeof *node);
-  if (node == NULL) return kf_nomem(p->err);
+  if (node == NULL) return no_memory(p);
   node->op = op;
   node->column = column;
   node->slot = KF__SLOT_UNKNOWN;
@@ -65,8 +83,7 @@ static kf_status new_node(parser *p, kf__expr_op op, int column, kf__expr_node *
 
 static kf_status enter(parser *p) {
   if (++p->depth > KF_EXPR_DEPTH_MAX) {
-    p->column = column_here(p);
-    return kf_fail(p->err, KF_EINVAL, "expression nested deeper than %d levels", KF_EXPR_DEPTH_MAX);
+    return fail_at(p, column_here(p), "expression nested deeper than %d levels", KF_EXPR_DEPTH_MAX);
   }
   return KF_OK;
 }
@@ -87,7 +104,7 @@ static int digit_value(char c) {
 }
 
 static kf_status parse_number(parser *p, kf__expr_node **ret_node) {
-  kf__expr_node *node;
+  kf__expr_node *node = NULL;
   int column = column_here(p);
   KF_TRY(new_node(p, EXPR_NUMBER, column, &node));
   int base = 10;
@@ -99,15 +116,13 @@ static kf_status parse_number(parser *p, kf__expr_node **ret_node) {
   for (; digit_value(peek(p, 0)) < base; p->pos++) {
     bool over = __builtin_mul_overflow(number, (int64_t)base, &number);
     if (over || __builtin_add_overflow(number, (int64_t)digit_value(peek(p, 0)), &number)) {
-      p->column = column;
-      return kf_fail(p->err, KF_EINVAL, "number does not fit in 64 bits");
+      return fail_at(p, column, "number does not fit in 64 bits");
     }
   }
   if (is_name_start(peek(p, 0)) || is_digit(peek(p, 0))) return unexpected(p, "an operator after the number");
   /* "1..4" is a range of a directive, "1.5" nothing that an expression can hold. */
   if (peek(p, 0) == '.' && is_digit(peek(p, 1))) {
-    p->column = column;
-    return kf_fail(p->err, KF_EINVAL, "expressions have whole numbers only");
+    return fail_at(p, column, "expressions have whole numbers only");
   }
   node->number = number;
   *ret_node = node;
@@ -131,11 +146,11 @@ static kf_status parse_call(parser *p, const char *name, int column, kf__expr_no
   while (which < KF_COUNTOF(functions) && strcmp(functions[which].name, name) != 0)
     which++;
   if (which == KF_COUNTOF(functions)) {
-    p->column = column;
-    kf_status status = kf_fail(p->err, KF_EINVAL, "unknown function \"%s\"", name);
-    return kf_err_hint(p->err, status, "there are min(a,b), max(a,b), log2(a) and ceil(a,b)");
+    kf_status status = fail_at(p, column, "unknown function \"%s\"", name);
+    kf_err_hint(p->err, status, "there are min(a,b), max(a,b), log2(a) and ceil(a,b)");
+    return status;
   }
-  kf__expr_node *node;
+  kf__expr_node *node = NULL;
   KF_TRY(new_node(p, functions[which].op, column, &node));
   p->pos++; /* the bracket */
   KF_TRY(enter(p));
@@ -158,18 +173,16 @@ static kf_status parse_name(parser *p, kf__expr_node **ret_node) {
          (peek(p, 0) == '.' && is_name_start(peek(p, 1))))
     p->pos++;
   if (p->pos - begin > NAME_LEN_MAX) {
-    p->column = column;
-    return kf_fail(p->err, KF_EINVAL, "name longer than %d characters", NAME_LEN_MAX);
+    return fail_at(p, column, "name longer than %d characters", NAME_LEN_MAX);
   }
   char *name = kf_arena_strndup(p->arena, p->text + begin, p->pos - begin);
-  if (name == NULL) return kf_nomem(p->err);
+  if (name == NULL) return no_memory(p);
   size_t end = p->pos;
   skip_blanks(p);
   if (peek(p, 0) == '(') return parse_call(p, name, column, ret_node);
   p->pos = end;
   if (kf__expr_is_function(name)) {
-    p->column = column;
-    return kf_fail(p->err, KF_EINVAL, "\"%s\" is a function and needs its arguments in brackets", name);
+    return fail_at(p, column, "\"%s\" is a function and needs its arguments in brackets", name);
   }
   KF_TRY(new_node(p, EXPR_NAME, column, ret_node));
   (*ret_node)->name = name;
@@ -180,7 +193,7 @@ static kf_status parse_unary(parser *p, kf__expr_node **ret_node) {
   skip_blanks(p);
   char c = peek(p, 0);
   if (c == '-' || (c == '!' && peek(p, 1) != '=')) {
-    kf__expr_node *node;
+    kf__expr_node *node = NULL;
     KF_TRY(new_node(p, c == '-' ? EXPR_NEGATE : EXPR_NOT, column_here(p), &node));
     p->pos++;
     KF_TRY(enter(p));
@@ -225,7 +238,7 @@ static const binary_op *peek_binary(parser *p) {
 }
 
 static kf_status parse_binary(parser *p, int level, kf__expr_node **ret_node) {
-  kf__expr_node *left;
+  kf__expr_node *left = NULL;
   KF_TRY(parse_unary(p, &left));
   for (;;) {
     size_t end = p->pos;
@@ -235,7 +248,7 @@ static kf_status parse_binary(parser *p, int level, kf__expr_node **ret_node) {
       *ret_node = left;
       return KF_OK;
     }
-    kf__expr_node *node;
+    kf__expr_node *node = NULL;
     KF_TRY(new_node(p, op->op, column_here(p), &node));
     p->pos += strlen(op->text);
     node->a = left;
@@ -245,7 +258,7 @@ static kf_status parse_binary(parser *p, int level, kf__expr_node **ret_node) {
 }
 
 static kf_status parse_choice(parser *p, kf__expr_node **ret_node) {
-  kf__expr_node *condition;
+  kf__expr_node *condition = NULL;
   KF_TRY(parse_binary(p, 1, &condition));
   size_t end = p->pos;
   skip_blanks(p);
@@ -254,7 +267,7 @@ static kf_status parse_choice(parser *p, kf__expr_node **ret_node) {
     *ret_node = condition;
     return KF_OK;
   }
-  kf__expr_node *node;
+  kf__expr_node *node = NULL;
   KF_TRY(new_node(p, EXPR_CHOOSE, column_here(p), &node));
   p->pos++;
   node->a = condition;

@@ -9,9 +9,9 @@
 typedef enum { KF_MARKER_EVOLVE, KF_MARKER_REFERENCE, KF_MARKER_USER_INSTRUCTIONS } kf_marker;
 
 typedef struct {
-  kf_marker kind;
   size_t begin, end; /* bytes between the marker lines */
-  int line;          /* of the first line inside, 1-based */
+  kf_marker kind;
+  int line; /* of the first line inside, 1-based */
 } kf_region_span;
 
 enum { KF_MARKER_SPANS_MAX = 64 };

@@ -29,7 +29,8 @@ typedef struct {
 
 typedef struct kf_plan kf_plan; /* opaque; accessors below */
 
-/* What dev.* names give in expressions, and what limits a launch. */
+/* What dev.* names give in expressions, and what limits a launch; a limit of 0 is no limit. Never NULL below.
+ */
 typedef struct {
   int64_t units;        /* dev.units: compute units */
   int64_t local_bytes;  /* dev.local_bytes */
@@ -44,10 +45,13 @@ typedef struct {
   int16_t choice[KF_PARAMS_MAX];
 } kf_binding;
 
-/* Parses the directives of a source. `name` is used in messages. Any mistake (unknown or duplicate directive,
- * unknown name, args that are no task argument, temp, symbol, param or let; no launch) is KF_EREFUSED with
- * "NAME:LINE:COL: ..."; it is a property of the candidate: the caller makes a `refused` verdict of it.
- * Overrides of task.yaml's `params` are applied. */
+/* Parses the directives of a source. `name` is used in messages, and its ending says the language (.cl, .cu,
+ * .hip; else the task's first). Any mistake (unknown or duplicate directive, unknown name, args that are no
+ * task argument, temp, symbol, param or let; no launch; a directive outside of the EVOLVE blocks where there
+ * are any) is KF_EREFUSED with "NAME:LINE:COL: ..."; it is a property of the candidate: the caller makes a
+ * `refused` verdict of it. Overrides of task.yaml's `params` are applied. The plan keeps a copy of the source
+ * and borrows `task`, which must outlive it. A symbol, param or let as a launch argument is passed as i32, a
+ * size or scalar of the task in its declared type. */
 kf_status kf_plan_parse(const kf_task *task, const char *source, size_t len, const char *name,
                         kf_plan **ret_plan, kf_err *err);
 void kf_plan_free(kf_plan *plan);
@@ -119,8 +123,9 @@ typedef struct {
   int nsteps;
 } kf_calls;
 
-/* Errors are KF_EREFUSED (a property of the candidate): `where` false on this case, global not a multiple of
- * local, a group larger than the device's limit, overflow, each with "NAME:LINE: ..." and the case. */
+/* `task` is the one the plan was parsed for. Errors are KF_EREFUSED (a property of the candidate): `where`
+ * false on this case, global not a multiple of local, a group larger than the device's limit, overflow, each
+ * with "NAME:LINE: ..." and the case. */
 kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_binding *binding,
                           const int64_t *symbols, const kf_device_limits *limits, kf_calls **ret_calls,
                           kf_err *err);
@@ -128,8 +133,8 @@ void kf_calls_free(kf_calls *calls);
 
 /* ---- drawing bindings (emitters) ---- */
 
-/* A uniform legal binding by rejection, at most 10,000 draws, for the symbols of every case given;
- * KF_ENOTFOUND if none. */
+/* A uniform legal binding by rejection, at most 10,000 draws, for the symbols of every check and measure
+ * case; KF_ENOTFOUND if none. Legal here: every `where` is true and every launch is within the limits. */
 kf_status kf_plan_sample(const kf_plan *plan, const kf_task *task, const kf_device_limits *limits,
                          kf_rng *rng, kf_binding *ret_binding, kf_err *err);
 /* A legal neighbour: one param (sometimes two) moved, near values preferred; KF_ENOTFOUND if none was found.

@@ -72,8 +72,11 @@ kf_status kf_plan_mutate(const kf_plan *plan, const kf_task *task, const kf_devi
                          kf_rng *rng, const kf_binding *from, kf_binding *ret_binding, kf_err *err) {
   drawer d = {.plan = plan, .task = task, .limits = limits};
   int movable[KF_PARAMS_MAX], count = 0;
-  for (int i = 0; i < plan->nparams; i++)
+  for (int i = 0; i < plan->nparams; i++) {
+    if (from->choice[i] < 0 || from->choice[i] >= plan->params[i].nchoices)
+      return kf_fail(err, KF_EBUG, "%s: binding of %s out of range", plan->name, plan->params[i].name);
     if (plan->params[i].nchoices > 1) movable[count++] = i;
+  }
   if (count == 0) return kf_fail(err, KF_ENOTFOUND, "%s: no param has a second value", plan->name);
   for (int i = 0; i < MUTATE_DRAWS; i++) {
     kf_binding binding = *from;

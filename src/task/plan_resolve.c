@@ -107,12 +107,29 @@ kf_status kf_plan_legal(const kf_plan *plan, const kf_binding *binding, const in
 
 /* ---- launches ---- */
 
-static kf_status fail_dim(const resolver *r, const kf__placed *placed, const char *fmt, int64_t a,
-                          int64_t b) {
-  char what[160];
+static kf_status fail_number(const resolver *r, const kf__placed *placed, const char *what, int64_t number) {
+  char text[160];
   if (r->err == NULL) return KF_EREFUSED;
-  snprintf(what, sizeof what, fmt, (long long)a, (long long)b);
-  return fail_at(r, placed->line, placed->column, what);
+  snprintf(text, sizeof text, "%s: %lld", what, (long long)number);
+  return fail_at(r, placed->line, placed->column, text);
+}
+
+static kf_status fail_limit(const resolver *r, const kf__placed *placed, const char *what, int64_t number,
+                            int64_t limit) {
+  char text[160];
+  if (r->err == NULL) return KF_EREFUSED;
+  snprintf(text, sizeof text, "%s: %lld, over the device's limit of %lld", what, (long long)number,
+           (long long)limit);
+  return fail_at(r, placed->line, placed->column, text);
+}
+
+static kf_status fail_multiple(const resolver *r, const kf__placed *placed, int64_t global, int64_t local) {
+  char text[160];
+  if (r->err == NULL) return KF_EREFUSED;
+  snprintf(text, sizeof text, "global size %lld is not a multiple of local size %lld", (long long)global,
+           (long long)local);
+  kf_status status = fail_at(r, placed->line, placed->column, text);
+  return kf_err_hint(r->err, status, "round it up: ceil(n, %lld)*%lld", (long long)local, (long long)local);
 }
 
 static kf_status resolve_sizes(const resolver *r, const kf__plan_step *step, int64_t global[3],
@@ -124,26 +141,19 @@ static kf_status resolve_sizes(const resolver *r, const kf__plan_step *step, int
   for (int d = 0; d < step->dims; d++) {
     KF_TRY(eval(r, &step->global[d], &global[d]));
     KF_TRY(eval(r, &step->local[d], &local[d]));
-    if (local[d] < 1) return fail_dim(r, &step->local[d], "local size %lld", local[d], 0);
+    if (local[d] < 1) return fail_number(r, &step->local[d], "local size below 1", local[d]);
     if (global[d] < 1) {
-      kf_status status = fail_dim(r, &step->global[d], "global size %lld", global[d], 0);
+      kf_status status = fail_number(r, &step->global[d], "global size below 1", global[d]);
       return kf_err_hint(r->err, status, "leave a launch out with if=EXPR");
     }
-    if (global[d] % local[d] != 0) {
-      kf_status status = fail_dim(
-          r, &step->global[d], "global size %lld is not a multiple of local size %lld", global[d], local[d]);
-      return kf_err_hint(r->err, status, "round it up: ceil(n, %lld)*%lld", (long long)local[d],
-                         (long long)local[d]);
-    }
+    if (global[d] % local[d] != 0) return fail_multiple(r, &step->global[d], global[d], local[d]);
     if (limits->max_local[d] > 0 && local[d] > limits->max_local[d])
-      return fail_dim(r, &step->local[d], "local size %lld is over the device's limit of %lld", local[d],
-                      limits->max_local[d]);
+      return fail_limit(r, &step->local[d], "local size", local[d], limits->max_local[d]);
     if (__builtin_mul_overflow(group, local[d], &group) || __builtin_mul_overflow(items, global[d], &items))
-      return fail_dim(r, &step->global[d], "more work-items than 64 bits count", 0, 0);
+      return fail_at(r, step->global[d].line, step->global[d].column, "more work-items than 64 bits count");
   }
   if (limits->max_group > 0 && group > limits->max_group)
-    return fail_dim(r, &step->local[0], "a group of %lld work-items is over the device's limit of %lld",
-                    group, limits->max_group);
+    return fail_limit(r, &step->local[0], "work-items of a group", group, limits->max_group);
   return KF_OK;
 }
 
@@ -199,11 +209,10 @@ static kf_status resolve_arg(const resolver *r, const kf__launch_arg *arg, kf_st
   out->kind = KF_STEP_ARG_LOCAL;
   KF_TRY(eval(r, &arg->value, &out->local_bytes));
   if (out->local_bytes < 1)
-    return fail_dim(r, &arg->value, "local memory of %lld bytes", out->local_bytes, 0);
+    return fail_number(r, &arg->value, "bytes of local memory below 1", out->local_bytes);
   if (__builtin_add_overflow(*local_total, out->local_bytes, local_total)) *local_total = INT64_MAX;
   if (r->limits->local_bytes > 0 && *local_total > r->limits->local_bytes)
-    return fail_dim(r, &arg->value, "%lld bytes of local memory are over the device's limit of %lld",
-                    *local_total, r->limits->local_bytes);
+    return fail_limit(r, &arg->value, "bytes of local memory", *local_total, r->limits->local_bytes);
   return KF_OK;
 }
 
@@ -234,10 +243,11 @@ static kf_status resolve_temp(const resolver *r, const kf__temp *temp, kf_buffer
   int64_t elements = 1, dim, bytes = 0;
   for (int d = 0; d < temp->rank; d++) {
     KF_TRY(eval(r, &temp->shape[d], &dim));
-    if (dim < 1) return fail_dim(r, &temp->shape[d], "dimension %lld of a temp", dim, 0);
+    if (dim < 1) return fail_number(r, &temp->shape[d], "dimension of a temp below 1", dim);
     if (__builtin_mul_overflow(elements, dim, &elements) ||
         __builtin_mul_overflow(elements, (int64_t)kf_type_size(temp->type), &bytes))
-      return fail_dim(r, &temp->shape[d], "the temp has more bytes than 64 bits count", 0, 0);
+      return fail_at(r, temp->shape[d].line, temp->shape[d].column,
+                     "the temp has more bytes than 64 bits count");
   }
   if (out == NULL) return KF_OK;
   *out = (kf_buffer_spec){.name = temp->name,
@@ -333,8 +343,11 @@ kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_bin
   kf_calls *calls = kf_calloc(1, sizeof *calls);
   if (calls == NULL) return kf_nomem(err);
   calls->steps = kf_calloc((size_t)plan->nsteps, sizeof *calls->steps);
-  kf_status status = calls->steps != NULL ? KF_OK : kf_nomem(err);
-  if (status == KF_OK) status = resolve_buffers(&r, calls);
+  if (calls->steps == NULL) {
+    kf_calls_free(calls);
+    return kf_nomem(err);
+  }
+  kf_status status = resolve_buffers(&r, calls);
   if (status == KF_OK) status = resolve_steps(&r, calls);
   if (status == KF_OK)
     *ret_calls = calls;

@@ -70,7 +70,7 @@ kf_status kf__schema_text(const kf__schema *s, const kf__node *node, const char 
 
 kf_status kf__schema_int(const kf__schema *s, const kf__node *node, const char *what, int64_t min,
                          int64_t max, int64_t *ret_value) {
-  const char *text;
+  const char *text = "";
   kf_err detail = {0};
   KF_TRY(kf__schema_text(s, node, what, &text));
   if (kf_text_int(text, min, max, what, ret_value, &detail) != KF_OK)
@@ -80,7 +80,7 @@ kf_status kf__schema_int(const kf__schema *s, const kf__node *node, const char *
 
 kf_status kf__schema_choice(const kf__schema *s, const kf__node *node, const char *what,
                             const char *const *names, int *ret_index) {
-  const char *text;
+  const char *text = "";
   KF_TRY(kf__schema_text(s, node, what, &text));
   for (int i = 0; names[i] != NULL; i++)
     if (strcmp(names[i], text) == 0) {
@@ -101,7 +101,7 @@ bool kf__task_is_reserved(const char *name) {
 
 kf_status kf__schema_name(const kf__schema *s, const kf__node *node, const char *what,
                           const char **ret_name) {
-  const char *text;
+  const char *text = "";
   KF_TRY(kf__schema_text(s, node, what, &text));
   if (!kf_text_is_name(text))
     return kf__schema_fail(s, node, "%s \"%.64s\" is not a name (letters, digits and _, at most 64)", what,
@@ -121,8 +121,8 @@ static int symbol_slot(void *context, const char *name) {
 }
 
 kf_status kf__schema_expr(const kf__schema *s, const kf__node *node, const kf_expr **ret_expr) {
-  const char *text;
-  const kf_expr *expr;
+  const char *text = "";
+  const kf_expr *expr = NULL;
   kf_err detail = {0};
   KF_TRY(kf__schema_text(s, node, "expression", &text));
   kf_status status = kf_expr_parse(&s->task->arena, text, strlen(text), &expr, NULL, &detail);

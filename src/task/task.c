@@ -35,8 +35,8 @@ static kf_status bytes_by_hash(const kf__schema *s, const char *path, kf_buf *bu
   return kf_buf_append(buf, bytes, len, err);
 }
 
-static kf_status keep_file(kf__schema *s, const char *path, const kf_buf *buf,
-                           const kf_task_file **ret_file) {
+/* Keeps the bytes as the next file of the task. */
+static kf_status keep_file(kf__schema *s, const char *path, const kf_buf *buf) {
   kf_task *task = s->task;
   char *bytes = kf_arena_alloc(&task->arena, buf->len + 1);
   if (bytes == NULL) return kf_nomem(s->err);
@@ -47,32 +47,38 @@ static kf_status keep_file(kf__schema *s, const char *path, const kf_buf *buf,
   kf_hash_bytes(bytes, buf->len, &file->hash);
   s->bytes += buf->len;
   task->nfiles++;
-  *ret_file = file;
   return KF_OK;
+}
+
+static kf_status read_file(kf__schema *s, const kf__node *node, const char *path, kf_buf *buf) {
+  kf_err detail = {0};
+  if (s->task->nfiles == KF__TASK_FILES_MAX)
+    return kf__schema_fail(s, node, "more than %d files", KF__TASK_FILES_MAX);
+  kf_status status = s->dir_fd >= 0 ? kf__task_file_read(s->dir_fd, path, buf, &detail)
+                                    : bytes_by_hash(s, path, buf, &detail);
+  if (status == KF_ENOMEM) return kf_nomem(s->err);
+  if (status != KF_OK) {
+    status = kf__schema_fail(s, node, "%s", detail.msg);
+    return detail.hint[0] != '\0' ? kf_err_hint(s->err, status, "%s", detail.hint) : status;
+  }
+  if (s->bytes + buf->len > KF__TASK_BYTES_MAX)
+    return kf__schema_fail(s, node, "the files of the task are larger than %d bytes", KF__TASK_BYTES_MAX);
+  return keep_file(s, path, buf);
 }
 
 kf_status kf__schema_file(kf__schema *s, const kf__node *node, const char *path, bool is_text,
                           const kf_task_file **ret_file) {
-  kf_err detail = {0};
-  kf_buf buf KF_CLEANUP(kf_buf_done);
-  kf_buf_init(&buf, KF__TASK_FILE_BYTES_MAX);
-  const kf_task_file *file = NULL;
-  for (int i = 0; i < s->task->nfiles && file == NULL; i++)
-    if (strcmp(s->files[i].path, path) == 0) file = &s->files[i];
-  if (file == NULL) {
-    if (s->task->nfiles == KF__TASK_FILES_MAX)
-      return kf__schema_fail(s, node, "more than %d files", KF__TASK_FILES_MAX);
-    kf_status status = s->dir_fd >= 0 ? kf__task_file_read(s->dir_fd, path, &buf, &detail)
-                                      : bytes_by_hash(s, path, &buf, &detail);
-    if (status == KF_ENOMEM) return kf_nomem(s->err);
-    if (status != KF_OK) {
-      status = kf__schema_fail(s, node, "%s", detail.msg);
-      return detail.hint[0] != '\0' ? kf_err_hint(s->err, status, "%s", detail.hint) : status;
-    }
-    if (s->bytes + buf.len > KF__TASK_BYTES_MAX)
-      return kf__schema_fail(s, node, "the files of the task are larger than %d bytes", KF__TASK_BYTES_MAX);
-    KF_TRY(keep_file(s, path, &buf, &file));
+  int index = 0;
+  while (index < s->task->nfiles && strcmp(s->files[index].path, path) != 0)
+    index++;
+  if (index == s->task->nfiles) {
+    kf_buf buf;
+    kf_buf_init(&buf, KF__TASK_FILE_BYTES_MAX);
+    kf_status status = read_file(s, node, path, &buf);
+    kf_buf_done(&buf);
+    KF_TRY(status);
   }
+  const kf_task_file *file = &s->files[index];
   if (is_text && memchr(file->bytes, '\0', file->len) != NULL)
     return kf__schema_fail(s, node, "file \"%.200s\" is not a text", path);
   *ret_file = file;
@@ -162,7 +168,7 @@ static kf_status load(kf__schema *s, const task_place *place, kf_arena *scratch,
 }
 
 kf_status kf_task_load(const char *path, kf_task **ret_task, kf_err *err) {
-  task_place place;
+  task_place place = {.file = "task.yaml"};
   KF_TRY(find_place(path, &place, err));
   kf__schema s = {.name = place.file, .err = err};
   s.dir_fd = open(place.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

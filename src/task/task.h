@@ -115,6 +115,7 @@ kf_status kf_task_load(const char *path, kf_task **ret_task, kf_err *err);
 kf_status kf_task_to_json(const kf_task *task, json_t **ret_json, kf_err *err);
 /* Finds the bytes of a file by hash; false if unknown. Bytes are copied by the caller. */
 typedef bool (*kf_blob_find)(void *context, const kf_hash *hash, const char **ret_bytes, size_t *ret_len);
+/* A mistake in the task is KF_EREFUSED "task: ...", JSON without "task" and "files" is KF_EPROTO. */
 kf_status kf_task_from_json(const json_t *json, kf_blob_find find, void *context, kf_task **ret_task,
                             kf_err *err);
 void kf_task_free(kf_task *task);

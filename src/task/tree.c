@@ -23,15 +23,26 @@ kf_status kf__tree_fail(kf_err *err, const char *name, int line, int column, con
   va_start(args, fmt);
   vsnprintf(what, sizeof what, fmt, args);
   va_end(args);
-  if (line == 0) return kf_fail(err, KF_EREFUSED, "%s: %s", name, what);
-  return kf_fail(err, KF_EREFUSED, "%s:%d:%d: %s", name, line, column, what);
+  if (line == 0)
+    kf_fail(err, KF_EREFUSED, "%s: %s", name, what);
+  else
+    kf_fail(err, KF_EREFUSED, "%s:%d:%d: %s", name, line, column, what);
+  return KF_EREFUSED;
+}
+
+/* Here and below failures end in a constant where a static analyser could not follow the status. */
+static kf_status no_memory(const reader *r) {
+  kf_nomem(r->err);
+  return KF_ENOMEM;
 }
 
 static kf_status new_node(reader *r, kf__node_kind kind, int line, int column, kf__node **ret_node) {
-  if (++r->nodes > KF__TREE_NODES_MAX)
-    return kf__tree_fail(r->err, r->name, line, column, "more than %d values", KF__TREE_NODES_MAX);
+  if (++r->nodes > KF__TREE_NODES_MAX) {
+    kf__tree_fail(r->err, r->name, line, column, "more than %d values", KF__TREE_NODES_MAX);
+    return KF_EREFUSED;
+  }
   kf__node *node = kf_arena_alloc(r->arena, sizeof *node);
-  if (node == NULL) return kf_nomem(r->err);
+  if (node == NULL) return no_memory(r);
   *node = (kf__node){.kind = kind, .line = line, .column = column, .text = ""};
   *ret_node = node;
   return KF_OK;
@@ -50,7 +61,7 @@ static kf_status set_text(reader *r, kf__node *node, const char *text, size_t le
   if (memchr(text, '\0', len) != NULL)
     return kf__tree_fail(r->err, r->name, node->line, node->column, "text with a NUL character");
   node->text = kf_arena_strndup(r->arena, text, len);
-  return node->text != NULL ? KF_OK : kf_nomem(r->err);
+  return node->text != NULL ? KF_OK : no_memory(r);
 }
 
 static kf_status check_key(reader *r, const kf__node *map, const kf__node *key) {
@@ -81,17 +92,18 @@ static bool line_has(const reader *r, int line, const char *word) {
 
 static kf_status yaml_failure(reader *r) {
   const yaml_parser_t *yaml = &r->yaml;
-  if (yaml->error == YAML_MEMORY_ERROR) return kf_nomem(r->err);
+  if (yaml->error == YAML_MEMORY_ERROR) return no_memory(r);
   if (yaml->error == YAML_READER_ERROR)
-    return kf_fail(r->err, KF_EREFUSED, "%s: byte %zu: not YAML: %s", r->name, yaml->problem_offset,
-                   yaml->problem != NULL ? yaml->problem : "unreadable");
+    return kf__tree_fail(r->err, r->name, 0, 0, "byte %zu: not YAML: %s", yaml->problem_offset,
+                         yaml->problem != NULL ? yaml->problem : "unreadable");
   int line = (int)yaml->problem_mark.line + 1;
   int column = (int)yaml->problem_mark.column + 1;
   kf_status status = kf__tree_fail(r->err, r->name, line, column, "not YAML: %s",
                                    yaml->problem != NULL ? yaml->problem : "syntax");
   if (line_has(r, line, "int["))
-    return kf_err_hint(r->err, status, "inside { } write a fill in quotes: \"int[0,16)\"");
-  if (line_has(r, line, "\t")) return kf_err_hint(r->err, status, "YAML is indented with blanks, not tabs");
+    kf_err_hint(r->err, status, "inside { } write a fill in quotes: \"int[0,16)\"");
+  else if (line_has(r, line, "\t"))
+    kf_err_hint(r->err, status, "YAML is indented with blanks, not tabs");
   return status;
 }
 
@@ -103,11 +115,10 @@ static kf_status next_event(reader *r, yaml_event_t *ret_event) {
 static kf_status refuse_anchor(reader *r, const yaml_char_t *anchor, const yaml_char_t *tag, int line,
                                int column) {
   if (anchor != NULL)
-    return kf__tree_fail(r->err, r->name, line, column, "anchors (&%.32s) are not used here",
-                         (const char *)anchor);
-  if (tag != NULL)
-    return kf__tree_fail(r->err, r->name, line, column, "tags (%.32s) are not used here", (const char *)tag);
-  return KF_OK;
+    kf__tree_fail(r->err, r->name, line, column, "anchors (&%.32s) are not used here", (const char *)anchor);
+  else if (tag != NULL)
+    kf__tree_fail(r->err, r->name, line, column, "tags (%.32s) are not used here", (const char *)tag);
+  return anchor != NULL || tag != NULL ? KF_EREFUSED : KF_OK;
 }
 
 static kf_status read_value(reader *r, const yaml_event_t *event, int depth, kf__node **ret_node);
@@ -142,8 +153,10 @@ static kf_status read_children(reader *r, kf__node *node, int depth) {
 static kf_status read_value(reader *r, const yaml_event_t *event, int depth, kf__node **ret_node) {
   int line = (int)event->start_mark.line + 1, column = (int)event->start_mark.column + 1;
   kf__node *node = NULL;
-  if (depth > KF__TREE_DEPTH_MAX)
-    return kf__tree_fail(r->err, r->name, line, column, "nested deeper than %d levels", KF__TREE_DEPTH_MAX);
+  if (depth > KF__TREE_DEPTH_MAX) {
+    kf__tree_fail(r->err, r->name, line, column, "nested deeper than %d levels", KF__TREE_DEPTH_MAX);
+    return KF_EREFUSED;
+  }
   switch (event->type) {
   case YAML_SCALAR_EVENT:
     KF_TRY(refuse_anchor(r, event->data.scalar.anchor, event->data.scalar.tag, line, column));
@@ -161,11 +174,12 @@ static kf_status read_value(reader *r, const yaml_event_t *event, int depth, kf_
     KF_TRY(read_children(r, node, depth));
     break;
   case YAML_ALIAS_EVENT:
-    return kf__tree_fail(r->err, r->name, line, column, "aliases (*%.32s) are not used here",
-                         (const char *)event->data.alias.anchor);
+    kf__tree_fail(r->err, r->name, line, column, "aliases (*%.32s) are not used here",
+                  (const char *)event->data.alias.anchor);
+    return KF_EREFUSED;
   default:
-    return kf_fail(r->err, KF_EBUG, "%s:%d:%d: unexpected YAML event %d", r->name, line, column,
-                   (int)event->type);
+    kf_fail(r->err, KF_EBUG, "%s:%d:%d: unexpected YAML event %d", r->name, line, column, (int)event->type);
+    return KF_EBUG;
   }
   *ret_node = node;
   return KF_OK;
@@ -243,11 +257,11 @@ static kf_status json_value(reader *r, const json_t *json, int depth, kf__node *
   kf__node_kind kind = json_is_array(json)    ? KF__NODE_LIST
                        : json_is_object(json) ? KF__NODE_MAP
                                               : KF__NODE_SCALAR;
-  kf__node *node;
+  kf__node *node = NULL;
   KF_TRY(new_node(r, kind, 0, 0, &node));
   if (kind == KF__NODE_SCALAR) KF_TRY(json_text(r, json, node));
   for (size_t i = 0; kind == KF__NODE_LIST && i < json_array_size(json); i++) {
-    kf__node *child;
+    kf__node *child = NULL;
     KF_TRY(json_value(r, json_array_get(json, i), depth + 1, &child));
     append(node, child);
   }
@@ -255,7 +269,7 @@ static kf_status json_value(reader *r, const json_t *json, int depth, kf__node *
     const char *key_text;
     json_t *member;
     json_object_foreach((json_t *)json, key_text, member) {
-      kf__node *key;
+      kf__node *key = NULL;
       KF_TRY(new_node(r, KF__NODE_SCALAR, 0, 0, &key));
       KF_TRY(set_text(r, key, key_text, strlen(key_text)));
       KF_TRY(check_key(r, node, key));

@@ -213,22 +213,25 @@ static bool chunk_calibrated(const kf_limit *limit, const double *got, const dou
   return within(ratios, count, ret_worst);
 }
 
+static void round_chunk(const kf_limit *limit, const double *want, int64_t count, double *ret_rounded) {
+  if (limit->tolerance->type == KF_TYPE_F32) {
+    for (int64_t i = 0; i < count; i++)
+      ret_rounded[i] = (float)want[i];
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    ret_rounded[i] = kf__limit_round(limit, want[i]);
+}
+
+/* Bits of doubles differ where the values do, or the sign of a zero: for exact those chunks are looked at
+ * again. */
 static bool chunk_exact(const kf_limit *limit, const double *got, const double *want, int64_t count) {
   kf_type type = limit->tolerance->type;
+  size_t bytes = (size_t)count * sizeof *got;
+  if (!kf_type_is_float(type) || type == KF_TYPE_F64) return memcmp(got, want, bytes) == 0;
   double rounded[CHUNK];
-  const double *compared = want;
-  if (type == KF_TYPE_F32) {
-    for (int64_t i = 0; i < count; i++)
-      rounded[i] = (float)want[i];
-    compared = rounded;
-  } else if (kf_type_is_float(type) && type != KF_TYPE_F64) {
-    for (int64_t i = 0; i < count; i++)
-      rounded[i] = kf__limit_round(limit, want[i]);
-    compared = rounded;
-  }
-  /* Bits of doubles differ where the values do, or the sign of a zero: for exact those chunks are looked at
-   * again. */
-  return memcmp(got, compared, (size_t)count * sizeof *got) == 0;
+  round_chunk(limit, want, count, rounded);
+  return memcmp(got, rounded, bytes) == 0;
 }
 
 static bool chunk_right(const kf_limit *limit, int64_t first, const double *got, const double *want,

@@ -22,11 +22,11 @@ static int compare_entries(const void *left, const void *right) {
   return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static entry *sorted_entries(kf_type type, const void *got, const double *want, int64_t elements) {
+static entry *sorted_entries(kf_type type, const void *values, int64_t elements) {
   entry *entries = kf_reallocarray(NULL, (size_t)elements + 1, sizeof *entries);
   if (entries == NULL) return NULL;
   for (int64_t i = 0; i < elements; i++)
-    entries[i] = (entry){got != NULL ? kf_type_get(type, got, (size_t)i) : want[i], i};
+    entries[i] = (entry){kf_type_get(type, values, (size_t)i), i};
   qsort(entries, (size_t)elements, sizeof *entries, compare_entries);
   return entries;
 }
@@ -42,8 +42,8 @@ static void add_extra(kf_compare_result *result, const entry *got, double want) 
 kf_status kf__compare_set(const kf_limit *limit, const void *got, const double *want, int64_t elements,
                           kf_compare_result *ret_result, kf_err *err) {
   kf_compare_result result = {.right = true, .first = -1};
-  KF_CLEANUP(kf_freep) entry *a = sorted_entries(limit->tolerance->type, got, NULL, elements);
-  KF_CLEANUP(kf_freep) entry *b = sorted_entries(limit->tolerance->type, NULL, want, elements);
+  KF_CLEANUP(kf_freep) entry *a = sorted_entries(limit->tolerance->type, got, elements);
+  KF_CLEANUP(kf_freep) entry *b = sorted_entries(KF_TYPE_F64, want, elements);
   if (a == NULL || b == NULL) return kf_nomem(err);
   int64_t i = 0, j = 0, extra = 0, missing = 0;
   while (i < elements || j < elements) {

@@ -151,7 +151,7 @@ static void store_floats(kf_type type, void *data, int64_t first, const float *v
 
 static void fill_real(const kf_fill_job *job) {
   value_map map = map_of(job);
-  uint32_t words[CHUNK];
+  uint32_t words[CHUNK] = {0};
   float values[CHUNK];
   for (int64_t first = 0; first < job->elements; first += CHUNK) {
     int64_t count = job->elements - first < CHUNK ? job->elements - first : CHUNK;
@@ -179,7 +179,7 @@ void kf__fill_put_int(kf_type type, void *data, int64_t index, int64_t value) {
 /* floor(random * range / 2^bits): off from uniform by at most range / 2^bits, and needs one draw an element.
  */
 static void fill_ints(const kf_fill_job *job, int64_t lo, uint64_t range) {
-  uint32_t low[CHUNK], high[CHUNK];
+  uint32_t low[CHUNK] = {0}, high[CHUNK] = {0};
   bool wide = range > UINT32_MAX;
   for (int64_t first = 0; first < job->elements; first += CHUNK) {
     int64_t count = job->elements - first < CHUNK ? job->elements - first : CHUNK;

@@ -111,7 +111,7 @@ kf_status kf__fill_spd(const kf_fill_job *job, kf_err *err) {
   if (job->arg->rank != 2 || shape[0] != shape[1])
     return kf_fail(err, KF_EREFUSED, "argument %s: fill spd: not a square matrix", job->arg->name);
   int64_t n = shape[0];
-  uint32_t words[CHUNK];
+  uint32_t words[CHUNK] = {0};
   for (int64_t row = 0; row < n; row++) {
     kf_type_put(job->type, job->data, (size_t)(row * n + row), (double)n);
     for (int64_t first = 0; first < row; first += CHUNK) {

@@ -58,7 +58,7 @@ static int64_t tail_start(const kf_scene *scene, const axis_span *span) {
 }
 
 bool kf__pattern_tail(const kf_scene *scene, int *ret_axis, int64_t *ret_tile) {
-  int64_t starts[KF_RANK_MAX + 1];
+  int64_t starts[KF_RANK_MAX + 1] = {0};
   /* Axis -1, the flat array, is the last to be tried; with one axis it is the same. */
   int last = scene->rank == 1 ? 0 : -1;
   for (int axis = scene->rank - 1; axis >= last; axis--) {

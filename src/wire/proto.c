@@ -52,7 +52,11 @@ static kf_status end_line(kf_wire_reader *reader, kf_wire_message on_message, vo
   kf_status status =
       kf_json_parse(kf_buf_text(&reader->buf), reader->buf.len, KF_WIRE_LINE_MAX, "message", &message, err);
   kf_buf_clear(&reader->buf);
-  if (status != KF_OK) return kf_err_context(err, KF_EPROTO, "wire");
+  if (status != KF_OK) {
+    kf_err_context(err, status, "wire");
+    if (err) err->code = KF_EPROTO; /* bad text is a broken peer here, not a usage error */
+    return KF_EPROTO;
+  }
   if (!json_is_object(message)) return kf_fail(err, KF_EPROTO, "wire: a message must be a JSON object");
   KF_TRY(kf_json_str(message, "op", &op, err));
   if (strcmp(op, "put") == 0) return start_blob(reader, message, err);

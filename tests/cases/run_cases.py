@@ -39,7 +39,10 @@ def judge(kf, case, kernel):
             command += ["--binding", case["binding"]]
         for setting in case["set"]:
             command += ["--set", setting]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            return None, "no verdict within 120 s"
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if not lines:
         return None, f"exit {done.returncode}, no verdict: {done.stderr.strip()[:400]}"

@@ -15,12 +15,11 @@
 static void test_measure_stats__ranks_are_the_published_ones(void **state) {
   (void)state;
   static const struct {
-    int count;
     double level;
-    int rank;
-  } rows[] = {{6, 0.95, 1},    {12, 0.95, 3},   {24, 0.95, 7},    {48, 0.95, 17},   {8, 0.9818, 1},
-              {12, 0.9818, 2}, {24, 0.9818, 6}, {48, 0.9818, 16}, {5, 0.95, 0},     {0, 0.95, 0},
-              {3, 0.95, 0},    {1, 0.5, 0},     {2, 0.5, 1},      {2000, 0.95, 956}};
+    int count, rank;
+  } rows[] = {{0.95, 6, 1},    {0.95, 12, 3},   {0.95, 24, 7},    {0.95, 48, 17},   {0.9818, 8, 1},
+              {0.9818, 12, 2}, {0.9818, 24, 6}, {0.9818, 48, 16}, {0.95, 5, 0},     {0.95, 0, 0},
+              {0.95, 3, 0},    {0.5, 1, 0},     {0.5, 2, 1},      {0.95, 2000, 956}};
   for (size_t i = 0; i < KF_COUNTOF(rows); i++)
     if (kf_interval_rank(rows[i].count, rows[i].level) != rows[i].rank)
       fail_msg("n=%d level=%g: rank %d, expected %d", rows[i].count, rows[i].level,

@@ -1,4 +1,4 @@
-/* links: kf_run kf_archive kf_store kf_wire kf_base
+/* links: kf_run kf_task kf_archive kf_store kf_wire kf_base
  * Whole simulated runs: replay gives the same bytes, a fold gives the same state at every boundary,
  * invariants hold. */
 #include <setjmp.h>
@@ -71,7 +71,6 @@ static void compare_engines(const kf_engine *a, const kf_engine *b) {
 
 typedef struct {
   kf_world *world;
-  KF_VEC(int64_t) elite_before; /* of the cell of each insert, checked at once */
   int64_t requests, closed, finishes, elites, duels;
   kf_race_outcome outcome; /* of the verdict being decided */
   int64_t against;

@@ -71,12 +71,13 @@ static int role_inherit(int fd) {
   closedir(list);
   while (environ[variables])
     variables++;
-  struct rlimit files;
+  struct rlimit files, core;
   getrlimit(RLIMIT_FSIZE, &files);
-  int len = snprintf(text, sizeof text, "fds %d env %d %s dir %s idle %d leader %d fsize %ld core %d",
-                     fds - 1, variables, environ[0], getcwd(dir, sizeof dir),
-                     sched_getscheduler(0) == SCHED_IDLE, getpgrp() == getpid(), (long)files.rlim_cur,
-                     getrlimit(RLIMIT_CORE, &files) == 0 && files.rlim_max == 0);
+  getrlimit(RLIMIT_CORE, &core);
+  int len =
+      snprintf(text, sizeof text, "fds %d env %d %s dir %s idle %d leader %d fsize %ld core %d", fds - 1,
+               variables, environ[0], getcwd(dir, sizeof dir), sched_getscheduler(0) == SCHED_IDLE,
+               getpgrp() == getpid(), (long)files.rlim_cur, core.rlim_max == 0);
   return write(fd, text, (size_t)len) == len ? 0 : 1;
 }
 
@@ -264,6 +265,7 @@ static void test_sandbox_child__stop_holds_and_continue_goes_on(void **state) {
     assert_true(cpu_ticks(kf_child_pid(child)) > before);
   }
   assert_true(kf_child_involuntary(child) >= 0);
+  assert_true(kf_child_starved_ns(child) >= 0);
   kf_child_free(child);
   assert_no_process_left();
 }

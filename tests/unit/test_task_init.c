@@ -5,13 +5,11 @@
 
 #include <sys/stat.h>
 
-#define GLOBAL(n, t, c)                                                                                      \
-  { .name = n, .type_name = t, .is_global = true, .is_const = c }
-#define VALUE(n, t)                                                                                          \
-  { .name = n, .type_name = t }
-
-static const kf_kernel_arg softmax_args[] = {GLOBAL("x", "float*", true), GLOBAL("y", "float*", false),
-                                             VALUE("rows", "int"), VALUE("cols", "int")};
+static const kf_kernel_arg softmax_args[] = {
+    {.name = "x", .type_name = "float*", .is_global = true, .is_const = true},
+    {.name = "y", .type_name = "float*", .is_global = true, .is_const = false},
+    {.name = "rows", .type_name = "int"},
+    {.name = "cols", .type_name = "int"}};
 #define BARE "kernel void softmax(global const float *x, global float *y, int rows, int cols) {}"
 
 typedef struct {
@@ -114,13 +112,13 @@ static void test_task_init__plain_numbers_become_fixed_symbols(void **state) {
 static void test_task_init__kinds_of_arguments(void **state) {
   (void)state;
   static const kf_kernel_arg args[] = {
-      GLOBAL("v", "float4*", true),
-      GLOBAL("idx", "uint*", true),
+      {.name = "v", .type_name = "float4*", .is_global = true, .is_const = true},
+      {.name = "idx", .type_name = "uint*", .is_global = true, .is_const = true},
       {.name = "c", .type_name = "half*", .is_constant = true},
       {.name = "tmp", .type_name = "float*", .is_local = true},
-      GLOBAL("out", "double*", false),
-      VALUE("alpha", "float"),
-      VALUE("k", "uchar"),
+      {.name = "out", .type_name = "double*", .is_global = true, .is_const = false},
+      {.name = "alpha", .type_name = "float"},
+      {.name = "k", .type_name = "uchar"},
   };
   workshop w = new_workshop("kernel void f() {}\n");
   const char *shapes[] = {"v=n:64", "out=n,4", "c=3"};
@@ -199,8 +197,11 @@ static void test_task_init__copies_a_reference(void **state) {
 
 static void test_task_init__in_place_kernels_get_inout(void **state) {
   (void)state;
-  static const kf_kernel_arg one[] = {GLOBAL("x", "int*", false)};
-  static const kf_kernel_arg two[] = {GLOBAL("x", "float*", false), GLOBAL("y", "float*", false)};
+  static const kf_kernel_arg one[] = {
+      {.name = "x", .type_name = "int*", .is_global = true, .is_const = false}};
+  static const kf_kernel_arg two[] = {
+      {.name = "x", .type_name = "float*", .is_global = true, .is_const = false},
+      {.name = "y", .type_name = "float*", .is_global = true, .is_const = false}};
   workshop w = new_workshop("kernel void f() {}");
   const char *shapes[] = {"x=n:100"};
   assert_int_equal(
@@ -224,10 +225,12 @@ static void test_task_init__in_place_kernels_get_inout(void **state) {
 
 static void test_task_init__mistakes_leave_nothing_behind(void **state) {
   (void)state;
-  static const kf_kernel_arg image[] = {VALUE("img", "image2d_t")};
-  static const kf_kernel_arg vector[] = {VALUE("v", "int2")};
-  static const kf_kernel_arg consts[] = {GLOBAL("x", "float*", true)};
-  static const kf_kernel_arg reserved[] = {GLOBAL("local", "float*", true)};
+  static const kf_kernel_arg image[] = {{.name = "img", .type_name = "image2d_t"}};
+  static const kf_kernel_arg vector[] = {{.name = "v", .type_name = "int2"}};
+  static const kf_kernel_arg consts[] = {
+      {.name = "x", .type_name = "float*", .is_global = true, .is_const = true}};
+  static const kf_kernel_arg reserved[] = {
+      {.name = "local", .type_name = "float*", .is_global = true, .is_const = true}};
   static const struct {
     const kf_kernel_arg *args;
     int nargs;

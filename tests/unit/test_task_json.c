@@ -20,11 +20,11 @@ static bool find_blob(void *context, const kf_hash *hash, const char **ret_bytes
 
 #define FULL_YAML                                                                                            \
   SOFTMAX_HEAD                                                                                               \
-      "  fix: 7\n" SOFTMAX_ARGS                                                                              \
-      "  - {name: idx, role: in, type: i32, shape: [\"ceil(rows, 2)\"], fill: \"int[-3,9)\"}\n"              \
-      "  - {name: c, role: inout, type: f16, shape: [fix], fill: constant(0.1)}\n"                           \
-      "  - {name: k, role: in, type: u32, shape: [rows], fill: index(rows)}\n" SOFTMAX_TAIL                  \
-      "params: {TILE: 32, T: float4}\nerror: {kind: linear, depth: cols}\nseeds: {opencl: [kernel.cl]}\n"
+  "  fix: 7\n" SOFTMAX_ARGS                                                                                  \
+  "  - {name: idx, role: in, type: i32, shape: [\"ceil(rows, 2)\"], fill: \"int[-3,9)\"}\n"                  \
+  "  - {name: c, role: inout, type: f16, shape: [fix], fill: constant(0.1)}\n"                               \
+  "  - {name: k, role: in, type: u32, shape: [rows], fill: index(rows)}\n" SOFTMAX_TAIL                      \
+  "params: {TILE: 32, T: float4}\nerror: {kind: linear, depth: cols}\nseeds: {opencl: [kernel.cl]}\n"
 
 static void test_task_json__round_trip_keeps_everything(void **state) {
   (void)state;

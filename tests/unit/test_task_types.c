@@ -35,39 +35,38 @@ static void test_task_types__ranges(void **state) {
 }
 
 typedef struct {
+  double value, back;
   kf_type type;
-  double value;
   uint32_t bits;
-  double back;
 } known;
 
 /* Bit patterns: IEEE 754 binary16, bfloat16 = upper half of binary32, OCP OFP8 tables 1 and 2. */
 static void test_task_types__small_floats_have_the_known_bits(void **state) {
   (void)state;
   static const known cases[] = {
-      {KF_TYPE_F16, 1.0, 0x3c00, 1.0},
-      {KF_TYPE_F16, 65504.0, 0x7bff, 65504.0},
-      {KF_TYPE_F16, 65519.9, 0x7bff, 65504.0},
-      {KF_TYPE_F16, 65520.0, 0x7c00, INFINITY},
-      {KF_TYPE_F16, -0.0, 0x8000, -0.0},
-      {KF_TYPE_F16, 0x1p-24, 0x0001, 0x1p-24},
-      {KF_TYPE_F16, 0x1p-25, 0x0000, 0.0},
-      {KF_TYPE_F16, 0x1.8p-25, 0x0001, 0x1p-24},
-      {KF_TYPE_F16, 0x1.ffcp-15, 0x0400, 0x1p-14},
-      {KF_TYPE_F16, 2049.0, 0x6800, 2048.0},
-      {KF_TYPE_F16, 2051.0, 0x6802, 2052.0},
-      {KF_TYPE_BF16, 1.0, 0x3f80, 1.0},
-      {KF_TYPE_BF16, 3.14159265, 0x4049, 3.140625},
-      {KF_TYPE_BF16, 1e39, 0x7f80, INFINITY},
-      {KF_TYPE_BF16, 0x1p-133, 0x0001, 0x1p-133},
-      {KF_TYPE_E4M3, 448.0, 0x7e, 448.0},
-      {KF_TYPE_E4M3, 1000.0, 0x7e, 448.0},
-      {KF_TYPE_E4M3, -INFINITY, 0xfe, -448.0},
-      {KF_TYPE_E4M3, 0x1p-9, 0x01, 0x1p-9},
-      {KF_TYPE_E5M2, 57344.0, 0x7b, 57344.0},
-      {KF_TYPE_E5M2, 1e9, 0x7b, 57344.0},
-      {KF_TYPE_E5M2, INFINITY, 0x7c, INFINITY},
-      {KF_TYPE_E5M2, -1.25, 0xbd, -1.25},
+      {1.0, 1.0, KF_TYPE_F16, 0x3c00},
+      {65504.0, 65504.0, KF_TYPE_F16, 0x7bff},
+      {65519.9, 65504.0, KF_TYPE_F16, 0x7bff},
+      {65520.0, INFINITY, KF_TYPE_F16, 0x7c00},
+      {-0.0, -0.0, KF_TYPE_F16, 0x8000},
+      {0x1p-24, 0x1p-24, KF_TYPE_F16, 0x0001},
+      {0x1p-25, 0.0, KF_TYPE_F16, 0x0000},
+      {0x1.8p-25, 0x1p-24, KF_TYPE_F16, 0x0001},
+      {0x1.ffcp-15, 0x1p-14, KF_TYPE_F16, 0x0400},
+      {2049.0, 2048.0, KF_TYPE_F16, 0x6800},
+      {2051.0, 2052.0, KF_TYPE_F16, 0x6802},
+      {1.0, 1.0, KF_TYPE_BF16, 0x3f80},
+      {3.14159265, 3.140625, KF_TYPE_BF16, 0x4049},
+      {1e39, INFINITY, KF_TYPE_BF16, 0x7f80},
+      {0x1p-133, 0x1p-133, KF_TYPE_BF16, 0x0001},
+      {448.0, 448.0, KF_TYPE_E4M3, 0x7e},
+      {1000.0, 448.0, KF_TYPE_E4M3, 0x7e},
+      {-INFINITY, -448.0, KF_TYPE_E4M3, 0xfe},
+      {0x1p-9, 0x1p-9, KF_TYPE_E4M3, 0x01},
+      {57344.0, 57344.0, KF_TYPE_E5M2, 0x7b},
+      {1e9, 57344.0, KF_TYPE_E5M2, 0x7b},
+      {INFINITY, INFINITY, KF_TYPE_E5M2, 0x7c},
+      {-1.25, -1.25, KF_TYPE_E5M2, 0xbd},
   };
   for (size_t i = 0; i < KF_COUNTOF(cases); i++) {
     uint16_t two[2] = {0, 0};
