@@ -132,7 +132,9 @@ kf_status kf_trial_quick(kf_trial *trial, kf_err *err) {
       smallest[1] = i;
     }
   }
-  for (int i = 0; i < 2 && smallest[i] >= 0; i++) {
+  /* The larger of the two first: its pattern of errors says more. */
+  for (int i = 1; i >= 0; i--) {
+    if (smallest[i] < 0) continue;
     const kf_expected *expected = NULL;
     kf_check_result result;
     KF_TRY(ready_check(trial, smallest[i], KF_FAMILY_DECLARED, &expected, err));
