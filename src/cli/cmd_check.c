@@ -96,6 +96,7 @@ static kf_status judge_kernel(check *c, const char *kind, const kf_task_file *fi
       .stage = 2,
   };
   kf_status status = kf_judge_ask(c->judge, &request, verdict, err);
+  if (status == KF_EREFUSED) return status; /* the task's fault, and its place is in the message */
   if (status != KF_OK) return kf_err_context(err, status, "%s", file->path);
   if (verdict->kind != KF_VERDICT_CORRECT) c->sound = false;
   bool timed = verdict->kind == KF_VERDICT_CORRECT && verdict->time_ns > 0;

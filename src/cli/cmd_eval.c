@@ -117,6 +117,7 @@ static kf_status judge_source(evaluation *e, const char *name, const char *sourc
   KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
   if (verdict == NULL) return kf_nomem(err);
   kf_status status = kf_judge_ask(e->judge, &request, verdict, err);
+  if (status == KF_EREFUSED) return status; /* the task's fault, and its place is in the message */
   if (status != KF_OK) return kf_err_context(err, status, "%s", name);
   if (verdict->kind != KF_VERDICT_CORRECT) e->all_correct = false;
   return print_verdict(e, name, verdict, err);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """eval, race and check on a small task: verdicts, exit codes, and one clear line for each kind of bad input."""
-from clitest import CliTest, main, need_device
+import subprocess
+
+from clitest import KF, CliTest, main, need_device
 
 # CONTRACTS 8: the names that a verdict has whatever it says.
 NAMES = {"task", "candidate", "verdict", "stage", "confirmed", "oracle", "trust", "cases", "stages_ms", "cell", "source_sha256",
@@ -79,22 +81,19 @@ class Check(CliTest):
         self.fails(3, "check", tiny, says='seeds/rows.cl:7:7: unknown directive "lett"', hint='did you mean "let"')
         self.edit(tiny / "seeds/rows.cl", "//kf: lett ITEMS", "//kf: let ITEMS")
         self.edit(tiny / "reference.c", "y[r * cols + c]", "z[r * cols + c]")
-        self.fails(3, "check", tiny, says="reference.c:7:7: ")
+        self.fails(3, "check", tiny, says="kf: error: reference.c:6:7: ")
 
 
 class BadInput(CliTest):
     def test_task_file(self):
         tiny = self.copy_tiny()
         self.edit(tiny / "task.yaml", "compare:", "compair:")
-        self.fails(3, "eval", tiny, says='task.yaml:18:1: unknown key "compair"', hint='did you mean "compare"?')
+        self.fails(3, "eval", tiny, says='task.yaml:16:1: unknown key "compair"', hint='did you mean "compare"?')
         self.fails(2, "eval", self.dir / "nothing", says="nothing", hint="task.yaml")
 
     def test_a_kernel_that_is_not_there(self):
         self.fails(2, "eval", self.copy_tiny(), "none.cl", says="none.cl")
-        self.fails(2, "eval", self.copy_again(), self.dir, says="this is a folder")
-
-    def copy_again(self):
-        return self.dir / "tiny"
+        self.fails(2, "eval", self.dir / "tiny", self.dir, says="this is a folder")
 
     def refused(self, tiny, old, new, *says, args=()):
         kernel = self.dir / "kernel.cl"
@@ -131,8 +130,6 @@ class BadInput(CliTest):
 
     def test_stdout_that_is_full(self):
         with open("/dev/full", "w") as full:
-            import subprocess
-            from clitest import KF
             done = subprocess.run([KF, "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(4, done.returncode)
         self.assertIn("stdout: No space left on device", done.stderr)
