@@ -432,6 +432,41 @@ static void test_run_driver__a_dry_run_measures_and_leaves_nothing(void **state)
   assert_false(kf_fs_exists(path));
 }
 
+/* Memory that runs out at any place ends the run with a failure that says so, leaks nothing, and what was
+ * committed can be resumed. A sample of places: this run has thousands. */
+static void test_run_driver__survives_failing_allocations(void **state) {
+  (void)state;
+  char path[KF_PATH_MAX];
+  db_path("memory.db", path);
+  kf_run_options options = options_for(path);
+  options.evals_max = 4;
+  int failed = 0, resumed = 0;
+  bool reached = false;
+  for (unsigned long nth = 1; !reached; nth += nth < 200 ? 7 : 61) {
+    kf_run_result result;
+    kf_err err = {0};
+    kf_alloc_fail_at(nth, true);
+    kf_status status = kf_run(&options, &result, &err);
+    reached = kf_alloc_count() < nth;
+    kf_alloc_fail_at(0, false);
+    if (status != KF_OK) {
+      failed++;
+      if (status != KF_ENOMEM)
+        print_message("allocation %lu: %s: %s\n", nth, kf_status_name(status), err.msg);
+      assert_int_equal(status, KF_ENOMEM);
+    }
+    if (status != KF_OK && has_start(path)) {
+      kf_run_options more = {.resume = path, .evals_max = -1, .time_max_ms = -1, .null_evaluator = true};
+      assert_true(run(&more).finished);
+      assert_sound(path, 4);
+      resumed++;
+    }
+    remove_db(path);
+  }
+  assert_true(failed > 50);
+  assert_true(resumed > 5);
+}
+
 int main(void) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
@@ -441,6 +476,7 @@ int main(void) {
       cmocka_unit_test(test_run_driver__kill_9_at_any_moment_loses_nothing),
       cmocka_unit_test(test_run_driver__a_signal_stops_it_and_it_can_be_resumed),
       cmocka_unit_test(test_run_driver__a_full_disk_ends_it_and_it_can_be_resumed),
+      cmocka_unit_test(test_run_driver__survives_failing_allocations),
       cmocka_unit_test(test_run_driver__the_time_budget_ends_a_run),
       cmocka_unit_test(test_run_driver__replay_of_a_recorded_run_decides_the_same),
       cmocka_unit_test(test_run_driver__a_changed_decision_is_found_by_replay),
