@@ -1,5 +1,6 @@
 /* links: kf_run kf_archive kf_store kf_propose kf_dist kf_device kf_sandbox kf_task kf_wire kf_base */
-/* bench_loop.c - what the search loop costs by itself: the driver with the null evaluator and the replay proposer.
+/* bench_loop.c - what the search loop costs by itself: the driver with the null evaluator and the replay
+ * proposer.
  *
  *   bench_loop [TASK] [N...]      default: tasks/matmul 1000 10000 100000
  *

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* PROT_NONE bytes before, between and after the slots in the child. */
-enum { KF_REGION_GAP_BYTES = 1 << 20 };
+enum { KF_REGION_GAP_BYTES = 16 << 20 };
 
 typedef struct {
   size_t bytes; /* may be 0: a slot without data */

@@ -101,6 +101,7 @@ static kf_status verify_and_time(kf_trial *trial, kf_err *err) {
   trial->verdict->verify_ms += kf_now_ms() - begun;
   if (kf_trial_decided(trial)) return KF_OK;
   trial->verdict->stage = 2;
+  if (kf_trial_timed_by_check(trial)) return KF_OK;
   kf_trial_say(trial, "timing");
   KF_TRY(kf_trial_open_race(trial, err));
   return kf_trial_decided(trial) ? KF_OK : kf_trial_alone(trial, err);

@@ -23,6 +23,7 @@ typedef struct {
   kf_race_case race[KF_RACE_CASES_MAX];
   char race_dirs[KF_RACE_CASES_MAX][2][KF_PATH_MAX];
   int nrace;
+  int64_t checked_ns[KF_RACE_CASES_MAX]; /* wall time of the first checked call of each measure case */
   kf_rule rule;
   kf_race_report report;
 } kf_trial;
@@ -49,6 +50,9 @@ void kf_trial_close_race(kf_trial *trial);
 kf_status kf_trial_first_blocks(kf_trial *trial, kf_err *err); /* stage 1 */
 kf_status kf_trial_race(kf_trial *trial, kf_err *err);         /* stage 2: to the end of the rule */
 kf_status kf_trial_alone(kf_trial *trial, kf_err *err);        /* no opponent */
-kf_status kf_trial_confirm(kf_trial *trial, kf_err *err);      /* stage 3: three fresh processes */
+/* A kernel whose checked calls each took over a second is not called again to be timed alone: true if those
+ * were booked. */
+bool kf_trial_timed_by_check(kf_trial *trial);
+kf_status kf_trial_confirm(kf_trial *trial, kf_err *err); /* stage 3: three fresh processes */
 
 #endif

@@ -12,6 +12,7 @@
 enum {
   PURPOSE_ORDER = 0x6f72,
   PURPOSE_BLOCK = 0x626c,
+  CACHE_LINE = 64,
   EMPTY_REQUESTS = 9,
   REPEATS = 3, /* m of EVALUATION Timing 4 */
   REPEAT_BELOW_NS = 20 * 1000 * 1000,
@@ -28,14 +29,13 @@ typedef struct {
   uint64_t block_seed;
 } race_state;
 
-/* Writes and reads back more than the last-level cache, so that the next request starts cold. */
-static void flush_caches(race_state *state) {
-  size_t bytes = (size_t)state->options->flush_bytes;
-  if (!state->flush || bytes == 0) return;
-  memset(state->flush, (int)(state->block_seed & 0xff), bytes);
+/* Reads more than the last-level cache holds (up to a limit), so that the next request starts cold. Reading
+ * leaves clean lines: nothing is left to drain inside the timed window. */
+static void flush_caches(const race_state *state) {
+  const char *flush = state->flush;
   unsigned sum = 0;
-  for (size_t i = 0; i < bytes; i += 64)
-    sum += (unsigned char)state->flush[i];
+  for (size_t i = 0; i < (size_t)state->options->flush_bytes; i += CACHE_LINE)
+    sum += (unsigned char)flush[i];
   __asm__ volatile("" : : "r"(sum) : "memory");
 }
 
@@ -204,7 +204,10 @@ static kf_status state_init(race_state *state, const kf_race_options *options, k
   state->report = report;
   if (options->flush_bytes <= 0) return KF_OK;
   state->flush = kf_alloc((size_t)options->flush_bytes);
-  return state->flush ? KF_OK : kf_nomem(err);
+  if (!state->flush) return kf_nomem(err);
+  memset(state->flush, 1,
+         (size_t)options->flush_bytes); /* real pages: untouched ones are all the same page */
+  return KF_OK;
 }
 
 /* The opponent first: the candidate's first call is limited by its time. */

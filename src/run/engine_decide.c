@@ -28,7 +28,10 @@ kf_status kf__engine_evaluate(kf_engine *engine, const kf_evaluate *what, kf_err
   kf_body body;
   kf__body_begin(&body);
   kf__body_int(&body, "against", what->against);
-  kf__body_int(&body, "blocks_max", 0);
+  /* A duel between equals would always take the rule's last block; undecided before it, the incumbent stays.
+   */
+  bool duel = what->purpose == KF_PURPOSE_DUEL;
+  kf__body_int(&body, "blocks_max", duel ? engine->config.settings.search_duel_blocks : 0);
   kf__body_int(&body, "blocks_min", what->blocks_min);
   if (what->closes != 0) kf__body_int(&body, "closes", what->closes);
   kf__body_int(&body, "id", what->id);
