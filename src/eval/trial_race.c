@@ -106,6 +106,7 @@ static kf_race_options race_options(const kf_trial *trial, uint64_t salt) {
   int64_t limit = j->settings->measure_flush_max_mib << 20, twice = 2 * j->device->llc_bytes;
   return (kf_race_options){.settings = j->settings,
                            .flush_bytes = twice > 0 && twice < limit ? twice : limit,
+                           .limit_ms = salt || j->blocks_min ? 0 : j->settings->measure_race_ms,
                            .seed = trial->seed + salt,
                            .before_pair = pause_builds,
                            .after_pair = resume_builds,

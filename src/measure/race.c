@@ -13,6 +13,7 @@ enum {
   PURPOSE_ORDER = 0x6f72,
   PURPOSE_BLOCK = 0x626c,
   CACHE_LINE = 64,
+  NS_PER_MS = 1000 * 1000,
   EMPTY_REQUESTS = 9,
   REPEATS = 3, /* m of EVALUATION Timing 4 */
   REPEAT_BELOW_NS = 20 * 1000 * 1000,
@@ -245,6 +246,7 @@ static kf_status warm_up(race_state *state, kf_race_case *cases, int ncases, kf_
 static kf_status run_blocks(race_state *state, kf_race_case *cases, int ncases, kf_rule *rule, int until,
                             kf_err *err) {
   const kf_race_options *options = state->options;
+  int64_t begun = kf_now_ns();
   if (options->before_pair) options->before_pair(options->context);
   kf_status status = warm_up(state, cases, ncases, err);
   if (options->after_pair) options->after_pair(options->context);
@@ -261,6 +263,7 @@ static kf_status run_blocks(race_state *state, kf_race_case *cases, int ncases, 
     status = block(state, cases, ncases, candidate_first, &d, err);
     if (options->after_pair) options->after_pair(options->context);
     if (status == KF_OK && !over(state)) kf_rule_add(rule, d);
+    if (options->limit_ms > 0 && kf_now_ns() - begun > options->limit_ms * NS_PER_MS) kf_rule_time_up(rule);
   }
   return status;
 }

@@ -39,6 +39,7 @@ typedef struct {
 typedef struct {
   const kf_settings *settings;
   int64_t flush_bytes;                /* min(2 LLC, measure.flush_max_mib) */
+  int64_t limit_ms;                   /* then a race of 6 blocks ends undecided; 0: none */
   uint64_t seed;                      /* secret; block seeds come from it */
   void (*before_pair)(void *context); /* builds are stopped here */
   void (*after_pair)(void *context);  /* and continued; the protocol is served */

@@ -122,6 +122,12 @@ void kf_rule_drop_block(kf_rule *rule) {
   finish(rule, KF_RACE_TIE, "undecided");
 }
 
+void kf_rule_time_up(kf_rule *rule) {
+  if (rule->done || rule->count < SIX_BLOCKS || rule->count < rule->blocks_min) return;
+  rule->interval = kf_interval_median(rule->d, rule->count, single_level);
+  finish(rule, KF_RACE_TIE, "undecided after %d blocks, the time of a race was up", rule->count);
+}
+
 bool kf_rule_finished(const kf_rule *rule) {
   return rule->done;
 }

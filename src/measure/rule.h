@@ -40,6 +40,8 @@ typedef struct {
 void kf_rule_init(kf_rule *rule, double delta, double slow_ratio, int blocks_min, int blocks_max);
 void kf_rule_add(kf_rule *rule, double d);
 void kf_rule_drop_block(kf_rule *rule); /* a disturbed block: counted, not used */
+/* Time is up: ends the race as an undecided tie if at least 6 blocks (and blocks_min) are there. */
+void kf_rule_time_up(kf_rule *rule);
 bool kf_rule_finished(const kf_rule *rule);
 /* More than 20 % of the blocks (3 or more) were dropped: the verdict `unstable` (EVALUATION Timing 1). True
  * only once finished. */

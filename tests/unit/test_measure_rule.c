@@ -67,6 +67,27 @@ static void test_measure_rule__a_clear_winner_needs_six_blocks(void **state) {
   assert_true(result.level == 0.95);
 }
 
+static void test_measure_rule__time_up_is_an_undecided_tie(void **state) {
+  (void)state;
+  kf_rule rule;
+  kf_rule_init(&rule, 0.01, 0, 0, 48);
+  for (int i = 0; i < 6; i++) {
+    kf_rule_time_up(&rule); /* too early: fewer than six blocks say nothing */
+    assert_false(kf_rule_finished(&rule));
+    kf_rule_add(&rule, i % 2 ? 0.02 : 0.03);
+  }
+  kf_rule_time_up(&rule);
+  kf_race_result result = result_of(&rule);
+  assert_int_equal(result.outcome, KF_RACE_TIE);
+  assert_int_equal(result.low_nano, 20000000);
+  assert_non_null(strstr(result.why, "undecided"));
+  kf_rule_init(&rule, 0.01, 0, 8, 48);
+  for (int i = 0; i < 7; i++)
+    kf_rule_add(&rule, 0.02);
+  kf_rule_time_up(&rule); /* a rule that wants eight blocks is not cut before */
+  assert_false(kf_rule_finished(&rule));
+}
+
 static void test_measure_rule__six_scattered_blocks_go_on_to_the_looks(void **state) {
   (void)state;
   kf_rule rule;
@@ -231,6 +252,7 @@ int main(void) {
       cmocka_unit_test(test_measure_rule__a_slow_candidate_is_dropped_after_three),
       cmocka_unit_test(test_measure_rule__dropping_can_be_off_and_needs_the_minimum),
       cmocka_unit_test(test_measure_rule__a_clear_winner_needs_six_blocks),
+      cmocka_unit_test(test_measure_rule__time_up_is_an_undecided_tie),
       cmocka_unit_test(test_measure_rule__six_scattered_blocks_go_on_to_the_looks),
       cmocka_unit_test(test_measure_rule__looks_and_outcomes),
       cmocka_unit_test(test_measure_rule__undecided_at_the_end_is_a_tie),
