@@ -16,8 +16,9 @@ echo "== ${run[*]}"
 "${run[@]}"
 cat <<'END'
 
-To see the result:
-  build/release/bin/kf list    the runs in this folder
-  build/release/bin/kf show    the last run: its archive and how the best came to be
-  build/release/bin/kf best    the source of the fastest kernel
+To see more of it, from this folder:
+  build/release/bin/kf list                       the runs
+  build/release/bin/kf show                       the last run: its archive and how the best came to be
+  build/release/bin/kf best                       the source of the fastest kernel
+  build/release/bin/kf export --output best.cl    the same, judged again before it is written
 END

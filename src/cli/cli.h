@@ -5,7 +5,7 @@
  *   2. a KF_COMMAND line below, a row in the table of main.c, the file in CMakeLists.txt
  *   3. results as text and, with --json, one object a line with the names of CONTRACTS 8
  *   4. a test in tests/cli/ of what it prints and of each exit code; KF_RECORD=1 writes the golden texts
- *   5. docs/cli.md again: kf help --markdown > docs/cli.md (a test compares them)
+ *   5. docs/cli.md again: KF_RECORD=1 tests/cli/test_help.py writes it (without, it compares)
  *
  * Results go to stdout, everything else to stderr. A command that did its work returns KF_OK and leaves the
  * exit code in cli->exit_code (0, 1 or 5); a failure of its own is a kf_status, from which the exit code

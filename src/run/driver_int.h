@@ -135,8 +135,6 @@ kf_status kf__record_start(kf__driver *driver, json_t **ret_body, kf_err *err);
 kf_status kf__record_read(kf__driver *driver, kf_err *err);
 /* Feeds the stored decisions to the engine. */
 kf_status kf__record_fold(kf__driver *driver, kf_err *err);
-kf_status kf__record_task(kf_store *store, const json_t *start, kf_task **ret_task, kf_err *err);
-kf_status kf__record_find_start(kf_store *store, json_t **ret_body, kf_err *err);
 kf_status kf__record_proposal(kf__driver *driver, int64_t id, kf__proposal *ret_proposal, kf_err *err);
 /* The last verdict that the log has of a candidate; false: none. */
 kf_status kf__record_verdict(kf__driver *driver, int64_t id, kf_verdict *ret_verdict, bool *ret_found,

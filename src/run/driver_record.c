@@ -66,7 +66,7 @@ static kf_status take_first(void *context, const kf_event *event, kf_err *err) {
   return kf_json_parse(event->body, event->body_len, KF_DRIVER_BODY_MAX, "START", body, err);
 }
 
-kf_status kf__record_find_start(kf_store *store, json_t **ret_body, kf_err *err) {
+kf_status kf_run_read_start(kf_store *store, json_t **ret_body, kf_err *err) {
   json_t *body = NULL;
   kf_status status = kf_store_scan(store, 1, 1ull << KF_EVENT_START, take_first, &body, err);
   if (status == KF_OK && body) {
@@ -95,7 +95,7 @@ static bool find_blob(void *context, const kf_hash *hash, const char **ret_bytes
   return true;
 }
 
-kf_status kf__record_task(kf_store *store, const json_t *start, kf_task **ret_task, kf_err *err) {
+kf_status kf_run_read_task(kf_store *store, const json_t *start, kf_task **ret_task, kf_err *err) {
   const char *hex = NULL;
   kf_hash hash;
   kf_buf text KF_CLEANUP(kf_buf_done);
@@ -129,8 +129,8 @@ static kf_status read_specs(kf__driver *driver, const json_t *start, kf_err *err
 
 kf_status kf__record_read(kf__driver *driver, kf_err *err) {
   json_t *start KF_CLEANUP(kf_json_freep) = NULL, *device = NULL;
-  KF_TRY(kf__record_find_start(driver->store, &start, err));
-  KF_TRY(kf__record_task(driver->store, start, &driver->task, err));
+  KF_TRY(kf_run_read_start(driver->store, &start, err));
+  KF_TRY(kf_run_read_task(driver->store, start, &driver->task, err));
   driver->config.task = driver->task;
   KF_TRY(kf_engine_config_from_json(start, &driver->config, err));
   KF_TRY(kf_json_obj(start, "device", &device, err));

@@ -129,8 +129,8 @@ kf_status kf_run_replay(const char *db_path, kf_run_comparison *ret_comparison, 
   kf_engine_config config = {0};
   kf_run_comparison result = {0};
   KF_TRY(kf_store_open(db_path, KF_STORE_READ, &store, err));
-  kf_status status = kf__record_find_start(store, &start, err);
-  if (status == KF_OK) status = kf__record_task(store, start, &task, err);
+  kf_status status = kf_run_read_start(store, &start, err);
+  if (status == KF_OK) status = kf_run_read_task(store, start, &task, err);
   config.task = task;
   if (status == KF_OK) status = read_config(start, &config, &result, err);
   if (status == KF_OK) status = run_replay(store, &config, &result, err);

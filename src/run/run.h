@@ -94,4 +94,9 @@ typedef struct {
 } kf_run_comparison;
 kf_status kf_run_replay(const char *db_path, kf_run_comparison *ret_comparison, kf_err *err);
 
+/* A recorded run, read back: the body of its START event (KF_EINVAL when it never began), and the task that
+ * was stored with it. Both are the caller's. */
+kf_status kf_run_read_start(kf_store *store, json_t **ret_start, kf_err *err);
+kf_status kf_run_read_task(kf_store *store, const json_t *start, kf_task **ret_task, kf_err *err);
+
 #endif
