@@ -129,7 +129,7 @@ static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *tas
 
 kf_status kf_cmd_race(kf_cli *cli, const void *args_, kf_err *err) {
   const race_args *args = args_;
-  contest c;
+  contest c = {0};
   KF_TRY(read_contest(args, &c, err));
   KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
   KF_TRY(kf_input_task(c.task, &task, err));
