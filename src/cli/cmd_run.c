@@ -251,14 +251,15 @@ static void fill_options(const kf_cli *cli, const run_args *args, kf_run_options
   };
 }
 
-static kf_status search(kf_cli *cli, kf_run_options *run, kf_err *err) {
+static kf_status search(kf_cli *cli, const kf_run_options *wanted, kf_err *err) {
   KF_CLEANUP(kf_freep) kf_run_result *result = kf_calloc(1, sizeof *result);
   if (result == NULL) return kf_nomem(err);
   kf_progress progress;
   kf_progress_init(&progress, STDERR_FILENO);
-  run->on_view = kf_progress_show;
-  run->context = &progress;
-  kf_status status = kf_run(run, result, err);
+  kf_run_options run = *wanted;
+  run.on_view = kf_progress_show;
+  run.context = &progress;
+  kf_status status = kf_run(&run, result, err);
   kf_progress_done(&progress, NULL);
   if (status != KF_OK) {
     hint_resume(cli, result);

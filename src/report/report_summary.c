@@ -133,9 +133,8 @@ static kf_status cell_json(const kf_report *report, const kf_archive_cell *cell,
   return kf_json_pack(ret_row, err, "{s:s, s:I, s:I, s:b, s:s, s:s, s:I, s:i, s:o}", "cell", text,
                       "candidate", (json_int_t)elite.id, "parent", (json_int_t)elite.parent, "confirmed",
                       kf__report_is_confirmed(report, elite.id), "binding", elite.binding, "emitter",
-                      kf__report_emitter(report, &elite), "time_ns",
-                      (json_int_t)(timed ? verdict->time_ns : 0), "runners_up", cell->nrunners_up, "speedup",
-                      speedup);
+                      kf_emitter_name(elite.emitter), "time_ns", (json_int_t)(timed ? verdict->time_ns : 0),
+                      "runners_up", cell->nrunners_up, "speedup", speedup);
 }
 
 kf_status kf_report_archive_json(const kf_report *report, json_t **ret_array, kf_err *err) {
