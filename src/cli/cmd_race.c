@@ -4,6 +4,7 @@
 #include "cli/judge.h"
 
 #include "base/alloc.h"
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include <string.h>
 
@@ -80,11 +81,13 @@ static kf_status print_result(const kf_cli *cli, const kf_task *task, const cont
   if (cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
-    json_object_set_new(object, "task", json_string(task->name));
-    json_object_set_new(object, "candidate", json_string(c->b));
-    json_object_set_new(object, "against", json_string(c->a));
-    json_object_set_new(object, "faster", json_boolean(is_faster(verdict)));
-    return kf_out_json(object, err);
+    kf_row row;
+    kf_row_begin_with(&row, object);
+    kf_row_text(&row, "task", task->name);
+    kf_row_text(&row, "candidate", c->b);
+    kf_row_text(&row, "against", c->a);
+    kf_row_bool(&row, "faster", is_faster(verdict));
+    return kf_out_json(kf_row_take(&row), err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;
   kf_buf_init(&buf, KF_OUTPUT_MAX);

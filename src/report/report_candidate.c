@@ -1,6 +1,7 @@
 /* report_candidate.c - one candidate: verdicts, lineage, source. */
 #include "report/report_int.h"
 
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include "task/plan.h"
 #include <string.h>
@@ -255,30 +256,33 @@ static kf_status lineage_json(const kf_report *report, int64_t id, json_t **ret_
   int count = 0;
   KF_TRY(read_lineage(report, id, ids, &count, err));
   json_t *array = json_array();
+  for (int i = 0; array != NULL && i < count; i++) {
+    if (json_array_append_new(array, json_integer(ids[i])) == 0) continue;
+    json_decref(array);
+    array = NULL;
+  }
   if (array == NULL) return kf_nomem(err);
-  for (int i = 0; i < count; i++)
-    json_array_append_new(array, json_integer(ids[i]));
   *ret_array = array;
   return KF_OK;
 }
 
-/* The verdict's own keys, and the candidate's beside them. */
-static kf_status add_own_keys(const kf_report *report, const kf_candidate *c, json_t *object, kf_err *err) {
-  json_t *lineage = NULL, *own = NULL, *speedup = NULL;
+/* The candidate's keys beside the verdict's own. */
+static kf_status add_own_keys(const kf_report *report, const kf_candidate *c, kf_row *row, kf_err *err) {
+  json_t *lineage = NULL;
   int64_t median = 0, low = 0, high = 0;
   KF_TRY(lineage_json(report, c->id, &lineage, err));
-  KF_TRY(kf_json_pack(&own, err, "{s:s, s:s, s:I, s:I, s:s, s:s, s:b, s:s, s:o}", "run", report->run_id,
-                      "task", report->task->name, "candidate", (json_int_t)c->id, "parent",
-                      (json_int_t)c->parent, "emitter", kf_emitter_name(c->emitter), "fate", fate_of(c),
-                      "duplicate", c->duplicate_of_known, "binding", c->binding, "lineage", lineage));
-  json_object_update(object, own);
-  json_decref(own);
-  json_object_set_new(object, "confirmed", json_boolean(kf__report_is_confirmed(report, c->id)));
-  if (!kf__report_interval(report, c, &median, &low, &high)) return KF_OK;
-  kf_engine_stats stats;
-  kf_engine_get_stats(report->engine, &stats);
-  KF_TRY(kf__report_speedup_json(median, low, high, stats.baseline, &speedup, err));
-  json_object_set_new(object, "score", speedup);
+  kf_row_value(row, "lineage", lineage);
+  kf_row_text(row, "run", report->run_id);
+  kf_row_text(row, "task", report->task->name);
+  kf_row_int(row, "candidate", c->id);
+  kf_row_int(row, "parent", c->parent);
+  kf_row_text(row, "emitter", kf_emitter_name(c->emitter));
+  kf_row_text(row, "fate", fate_of(c));
+  kf_row_bool(row, "duplicate", c->duplicate_of_known);
+  kf_row_text(row, "binding", c->binding);
+  kf_row_bool(row, "confirmed", kf__report_is_confirmed(report, c->id));
+  if (kf__report_interval(report, c, &median, &low, &high))
+    kf_row_value(row, "score", kf__report_speedup_json(report, median, low, high));
   return KF_OK;
 }
 
@@ -295,12 +299,10 @@ kf_status kf_report_candidate_json(const kf_report *report, int64_t id, json_t *
     object = json_object();
   else
     return status;
-  if (object == NULL) return kf_nomem(err);
-  status = add_own_keys(report, &candidate, object, err);
-  if (status != KF_OK) {
-    json_decref(object);
-    return status;
-  }
-  *ret_object = object;
-  return KF_OK;
+  kf_row row;
+  kf_row_begin_with(&row, object);
+  status = add_own_keys(report, &candidate, &row, err);
+  if (status == KF_OK) return kf_row_finish(&row, ret_object, err);
+  json_decref(kf_row_take(&row));
+  return status;
 }
