@@ -101,6 +101,9 @@ static kf_status judge_kernel(check *c, const char *kind, const kf_task_file *fi
   if (status == KF_EREFUSED) return status; /* the task's fault, and its place is in the message */
   if (status != KF_OK) return kf_err_context(err, status, "%s", file->path);
   if (verdict->kind != KF_VERDICT_CORRECT) c->sound = false;
+  if (strcmp(kind, "kernel") == 0 && strcmp(verdict->oracle, "kernel") == 0)
+    kf_note("note: the kernel is its own reference: a mistake in it stays unseen, and so does a loss of "
+            "precision");
   bool timed = verdict->kind == KF_VERDICT_CORRECT && verdict->time_ns > 0;
   if (timed && (c->fastest == NULL || verdict->time_ns < c->fastest_ns)) {
     c->fastest = file;

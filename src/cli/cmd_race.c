@@ -44,7 +44,8 @@ static const kf_option options[] = {
 static const char *const examples[] = {"kf race tasks/matmul old.cl new.cl", NULL};
 const kf_syntax kf_cmd_race_syntax = {
     .usages = usages,
-    .about = "Verifies B, then times A and B in turns until one is shown to be faster or the race is a tie. "
+    .about = "Tries A, verifies B, then times A and B in turns until one is shown to be faster or the race "
+             "is a tie. "
              "The interval is\n"
              "that of the ratio time(A) / time(B).",
     .exits = "0 B is right and faster, 1 it is not",
@@ -105,6 +106,22 @@ static kf_status print_result(const kf_cli *cli, const kf_task *task, const cont
   return kf_out_buf(&buf, err);
 }
 
+/* A race needs an opponent that runs: A is tried on the smallest cases, and its verdict printed when it fails
+ * there. */
+static kf_status try_opponent(kf_cli *cli, const contest *c, const kf_eval_request *race, kf_judge *judge,
+                              bool *ret_runs, kf_err *err) {
+  kf_eval_request request = {
+      .task = race->task, .device = race->device, .candidate = *race->against, .stage = 0};
+  KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
+  if (verdict == NULL) return kf_nomem(err);
+  KF_TRY(kf_judge_ask(judge, &request, verdict, err));
+  *ret_runs = verdict->kind == KF_VERDICT_CORRECT;
+  if (*ret_runs) return KF_OK;
+  cli->exit_code = 1;
+  contest of_a = {c->task, c->b, c->a};
+  return print_result(cli, race->task, &of_a, verdict, err);
+}
+
 static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *task, const contest *c,
                           kf_judge *judge, kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf a;
@@ -125,6 +142,9 @@ static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *tas
   };
   KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
   if (verdict == NULL) return kf_nomem(err);
+  bool a_runs = false;
+  KF_TRY(try_opponent(cli, c, &request, judge, &a_runs, err));
+  if (!a_runs) return KF_OK;
   KF_TRY(kf_judge_ask(judge, &request, verdict, err));
   cli->exit_code = is_faster(verdict) ? 0 : 1;
   return print_result(cli, task, c, verdict, err);
