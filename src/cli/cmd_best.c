@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/inputs.h"
 
+#include "report/row.h"
 #include "report/verdict_text.h"
 
 #include "base/banned.h"
@@ -43,8 +44,10 @@ const kf_syntax kf_cmd_best_syntax = {
 static kf_status print_json(const kf_report *report, int64_t id, const kf_buf *source, kf_err *err) {
   json_t *object = NULL;
   KF_TRY(kf_report_candidate_json(report, id, &object, err));
-  json_object_set_new(object, "source", json_stringn(kf_buf_text(source), source->len));
-  return kf_out_json(object, err);
+  kf_row row;
+  kf_row_begin_with(&row, object);
+  kf_row_bytes(&row, "source", kf_buf_text(source), source->len);
+  return kf_out_json(kf_row_take(&row), err);
 }
 
 kf_status kf_cmd_best(kf_cli *cli, const void *args_, kf_err *err) {

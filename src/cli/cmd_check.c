@@ -7,7 +7,7 @@
 #include "cli/judge.h"
 
 #include "base/alloc.h"
-#include "report/table.h"
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include "task/plan.h"
 #include <math.h>
@@ -71,10 +71,12 @@ static kf_status print_kernel(const check *c, const char *kind, const kf_task_fi
   if (c->cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
-    json_object_set_new(object, "task", json_string(c->task->name));
-    json_object_set_new(object, "candidate", json_string(file->path));
-    json_object_set_new(object, "check", json_string(kind));
-    return kf_out_json(object, err);
+    kf_row row;
+    kf_row_begin_with(&row, object);
+    kf_row_text(&row, "task", c->task->name);
+    kf_row_text(&row, "candidate", file->path);
+    kf_row_text(&row, "check", kind);
+    return kf_out_json(kf_row_take(&row), err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;
   kf_buf_init(&buf, KF_OUTPUT_MAX);
@@ -99,6 +101,9 @@ static kf_status judge_kernel(check *c, const char *kind, const kf_task_file *fi
   if (status == KF_EREFUSED) return status; /* the task's fault, and its place is in the message */
   if (status != KF_OK) return kf_err_context(err, status, "%s", file->path);
   if (verdict->kind != KF_VERDICT_CORRECT) c->sound = false;
+  if (strcmp(kind, "kernel") == 0 && strcmp(verdict->oracle, "kernel") == 0)
+    kf_note("note: the kernel is its own reference: a mistake in it stays unseen, and so does a loss of "
+            "precision");
   bool timed = verdict->kind == KF_VERDICT_CORRECT && verdict->time_ns > 0;
   if (timed && (c->fastest == NULL || verdict->time_ns < c->fastest_ns)) {
     c->fastest = file;

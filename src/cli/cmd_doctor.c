@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "report/row.h"
 #include "report/table.h"
 #include <dirent.h>
 #include <errno.h>
@@ -230,27 +231,44 @@ static kf_status print_text(const findings *list, const kf_device_info *devices,
   return kf_out_buf(&buf, err);
 }
 
-static kf_status print_json(const findings *list, const kf_device_info *devices, int ndevices, kf_err *err) {
-  json_t *checks = json_array(), *all = json_array(), *object = NULL;
-  kf_status status = checks == NULL || all == NULL ? kf_nomem(err) : KF_OK;
-  for (int i = 0; i < list->count && status == KF_OK; i++) {
-    json_t *row = NULL;
+static json_t *checks_json(const findings *list) {
+  json_t *checks = json_array();
+  for (int i = 0; checks != NULL && i < list->count; i++) {
     const finding *f = &list->items[i];
-    status = kf_json_pack(&row, err, "{s:s, s:s, s:s, s:s}", "check", f->what, "state", state_name(f->state),
-                          "found", f->detail, "fix", f->fix);
-    if (status == KF_OK) json_array_append_new(checks, row);
+    kf_row row;
+    kf_row_begin(&row);
+    kf_row_text(&row, "check", f->what);
+    kf_row_text(&row, "state", state_name(f->state));
+    kf_row_text(&row, "found", f->detail);
+    kf_row_text(&row, "fix", f->fix);
+    json_t *object = kf_row_take(&row);
+    if (object != NULL && json_array_append_new(checks, object) == 0) continue;
+    json_decref(checks);
+    return NULL;
   }
-  for (int i = 0; i < ndevices && status == KF_OK; i++) {
-    json_t *row = NULL;
-    status = kf_device_to_json(&devices[i], &row, err);
-    if (status == KF_OK) json_array_append_new(all, row);
+  return checks;
+}
+
+static json_t *devices_json(const kf_device_info *devices, int count) {
+  json_t *all = json_array();
+  for (int i = 0; all != NULL && i < count; i++) {
+    json_t *object = NULL;
+    if (kf_device_to_json(&devices[i], &object, NULL) == KF_OK && json_array_append_new(all, object) == 0)
+      continue;
+    json_decref(all);
+    return NULL;
   }
-  if (status == KF_OK)
-    status = kf_json_pack(&object, err, "{s:b, s:s, s:O, s:O}", "works", ndevices > 0, "version", KF_VERSION,
-                          "devices", all, "checks", checks);
-  json_decref(checks);
-  json_decref(all);
-  return status == KF_OK ? kf_out_json(object, err) : status;
+  return all;
+}
+
+static kf_status print_json(const findings *list, const kf_device_info *devices, int ndevices, kf_err *err) {
+  kf_row row;
+  kf_row_begin(&row);
+  kf_row_bool(&row, "works", ndevices > 0);
+  kf_row_text(&row, "version", KF_VERSION);
+  kf_row_value(&row, "devices", devices_json(devices, ndevices));
+  kf_row_value(&row, "checks", checks_json(list));
+  return kf_out_json(kf_row_take(&row), err);
 }
 
 /* An evaluator that cannot be started is a finding, not the end of the examination. */

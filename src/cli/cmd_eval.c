@@ -4,6 +4,7 @@
 #include "cli/judge.h"
 
 #include "base/alloc.h"
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include <string.h>
 
@@ -85,9 +86,11 @@ static kf_status print_verdict(const evaluation *e, const char *name, const kf_v
   if (e->cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
-    json_object_set_new(object, "task", json_string(e->task->name));
-    json_object_set_new(object, "candidate", json_string(name));
-    return kf_out_json(object, err);
+    kf_row row;
+    kf_row_begin_with(&row, object);
+    kf_row_text(&row, "task", e->task->name);
+    kf_row_text(&row, "candidate", name);
+    return kf_out_json(kf_row_take(&row), err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;
   kf_buf_init(&buf, KF_OUTPUT_MAX);

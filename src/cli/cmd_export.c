@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include <string.h>
 
@@ -90,12 +91,16 @@ static kf_status print_result(const kf_cli *cli, const export_args *args, const 
   if (cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
-    json_object_set_new(object, "run", json_string(kf_report_run_id(report)));
-    json_object_set_new(object, "candidate", json_integer(id));
-    json_object_set_new(object, "form", json_string(args->form));
-    json_object_set_new(object, "written",
-                        correct && args->output != NULL ? json_string(args->output) : json_null());
-    return kf_out_json(object, err);
+    kf_row row;
+    kf_row_begin_with(&row, object);
+    kf_row_text(&row, "run", kf_report_run_id(report));
+    kf_row_int(&row, "candidate", id);
+    kf_row_text(&row, "form", args->form);
+    if (correct && args->output != NULL)
+      kf_row_text(&row, "written", args->output);
+    else
+      kf_row_value(&row, "written", json_null());
+    return kf_out_json(kf_row_take(&row), err);
   }
   kf_note("candidate %lld judged again: %s", (long long)id, kf_buf_text(&line));
   if (!correct) kf_note("nothing is written");

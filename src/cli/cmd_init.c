@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "report/row.h"
 #include "task/init.h"
 #include <string.h>
 
@@ -171,6 +172,20 @@ static kf_status ask_compiler(kf_cli *cli, const char *path, json_t **ret_kernel
   return status;
 }
 
+/* The lines of a text as an array; NULL without memory. */
+static json_t *lines_json(const kf_buf *text) {
+  json_t *lines = json_array();
+  for (const char *at = kf_buf_text(text); lines != NULL && *at != '\0';) {
+    size_t len = strcspn(at, "\n");
+    if (len > 0 && json_array_append_new(lines, json_stringn_nocheck(at, len)) != 0) {
+      json_decref(lines);
+      return NULL;
+    }
+    at += len + (at[len] == '\n');
+  }
+  return lines;
+}
+
 static kf_status print_result(const kf_cli *cli, const char *dir, const kf_buf *notes, kf_err *err) {
   if (!cli->common.json) {
     KF_CLEANUP(kf_buf_done) kf_buf buf;
@@ -180,15 +195,11 @@ static kf_status print_result(const kf_cli *cli, const char *dir, const kf_buf *
     KF_TRY(kf_buf_printf(&buf, err, "next: kf check %s\n", dir));
     return kf_out_buf(&buf, err);
   }
-  json_t *lines = json_array(), *object = NULL;
-  if (lines == NULL) return kf_nomem(err);
-  for (const char *at = kf_buf_text(notes); *at != '\0';) {
-    size_t len = strcspn(at, "\n");
-    if (len > 0) json_array_append_new(lines, json_stringn(at, len));
-    at += len + (at[len] == '\n');
-  }
-  KF_TRY(kf_json_pack(&object, err, "{s:s, s:o}", "task", dir, "guessed", lines));
-  return kf_out_json(object, err);
+  kf_row row;
+  kf_row_begin(&row);
+  kf_row_text(&row, "task", dir);
+  kf_row_value(&row, "guessed", lines_json(notes));
+  return kf_out_json(kf_row_take(&row), err);
 }
 
 kf_status kf_cmd_init(kf_cli *cli, const void *args_, kf_err *err) {

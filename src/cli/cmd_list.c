@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "report/row.h"
 
 #include "base/banned.h"
 
@@ -31,8 +32,10 @@ static kf_status put_run(const kf_cli *cli, const kf_run_entry *run, kf_table *t
   if (!cli->common.json) return kf_report_list_row(report, table, err);
   json_t *object = NULL;
   KF_TRY(kf_report_summary_json(report, &object, err));
-  json_object_set_new(object, "path", json_string(run->path));
-  return kf_out_json(object, err);
+  kf_row row;
+  kf_row_begin_with(&row, object);
+  kf_row_text(&row, "path", run->path);
+  return kf_out_json(kf_row_take(&row), err);
 }
 
 static kf_status put_runs(const kf_cli *cli, const kf_run_entry *runs, size_t count, kf_err *err) {

@@ -4,6 +4,7 @@
 #include "cli/judge.h"
 
 #include "base/alloc.h"
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include <string.h>
 
@@ -43,7 +44,8 @@ static const kf_option options[] = {
 static const char *const examples[] = {"kf race tasks/matmul old.cl new.cl", NULL};
 const kf_syntax kf_cmd_race_syntax = {
     .usages = usages,
-    .about = "Verifies B, then times A and B in turns until one is shown to be faster or the race is a tie. "
+    .about = "Tries A, verifies B, then times A and B in turns until one is shown to be faster or the race "
+             "is a tie. "
              "The interval is\n"
              "that of the ratio time(A) / time(B).",
     .exits = "0 B is right and faster, 1 it is not",
@@ -80,11 +82,13 @@ static kf_status print_result(const kf_cli *cli, const kf_task *task, const cont
   if (cli->common.json) {
     json_t *object = NULL;
     KF_TRY(kf_verdict_to_json(verdict, &object, err));
-    json_object_set_new(object, "task", json_string(task->name));
-    json_object_set_new(object, "candidate", json_string(c->b));
-    json_object_set_new(object, "against", json_string(c->a));
-    json_object_set_new(object, "faster", json_boolean(is_faster(verdict)));
-    return kf_out_json(object, err);
+    kf_row row;
+    kf_row_begin_with(&row, object);
+    kf_row_text(&row, "task", task->name);
+    kf_row_text(&row, "candidate", c->b);
+    kf_row_text(&row, "against", c->a);
+    kf_row_bool(&row, "faster", is_faster(verdict));
+    return kf_out_json(kf_row_take(&row), err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;
   kf_buf_init(&buf, KF_OUTPUT_MAX);
@@ -100,6 +104,22 @@ static kf_status print_result(const kf_cli *cli, const kf_task *task, const cont
   KF_TRY(kf_buf_puts(&buf, "\n", err));
   KF_TRY(kf_verdict_details(verdict, &buf, err));
   return kf_out_buf(&buf, err);
+}
+
+/* A race needs an opponent that runs: A is tried on the smallest cases, and its verdict printed when it fails
+ * there. */
+static kf_status try_opponent(kf_cli *cli, const contest *c, const kf_eval_request *race, kf_judge *judge,
+                              bool *ret_runs, kf_err *err) {
+  kf_eval_request request = {
+      .task = race->task, .device = race->device, .candidate = *race->against, .stage = 0};
+  KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
+  if (verdict == NULL) return kf_nomem(err);
+  KF_TRY(kf_judge_ask(judge, &request, verdict, err));
+  *ret_runs = verdict->kind == KF_VERDICT_CORRECT;
+  if (*ret_runs) return KF_OK;
+  cli->exit_code = 1;
+  contest of_a = {c->task, c->b, c->a};
+  return print_result(cli, race->task, &of_a, verdict, err);
 }
 
 static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *task, const contest *c,
@@ -122,6 +142,9 @@ static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *tas
   };
   KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
   if (verdict == NULL) return kf_nomem(err);
+  bool a_runs = false;
+  KF_TRY(try_opponent(cli, c, &request, judge, &a_runs, err));
+  if (!a_runs) return KF_OK;
   KF_TRY(kf_judge_ask(judge, &request, verdict, err));
   cli->exit_code = is_faster(verdict) ? 0 : 1;
   return print_result(cli, task, c, verdict, err);
@@ -129,7 +152,7 @@ static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *tas
 
 kf_status kf_cmd_race(kf_cli *cli, const void *args_, kf_err *err) {
   const race_args *args = args_;
-  contest c;
+  contest c = {0};
   KF_TRY(read_contest(args, &c, err));
   KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
   KF_TRY(kf_input_task(c.task, &task, err));

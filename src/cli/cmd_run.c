@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "report/report.h"
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include "run/progress.h"
 #include <string.h>
@@ -117,22 +118,20 @@ static const char *name_of(const kf_cli *cli, const kf_run_result *result) {
 
 static kf_status print_json(const kf_cli *cli, const kf_run_result *result, const kf_report *report,
                             kf_err *err) {
-  json_t *object = NULL, *more = NULL;
+  json_t *object = NULL;
   char resume[KF_PATH_MAX + 64], export_command[KF_PATH_MAX + 64];
   const char *name = name_of(cli, result);
   snprintf(resume, sizeof resume, "kf run --resume %s", name);
   snprintf(export_command, sizeof export_command, "kf export %s --form kernel -o best.cl", name);
   KF_TRY(kf_report_summary_json(report, &object, err));
-  kf_status status = kf_json_pack(&more, err, "{s:s, s:b, s:s, s:s, s:i}", "path", result->db_path,
-                                  "interrupted", result->interrupted, "resume", resume, "export",
-                                  export_command, "restarts", result->restarts);
-  if (status != KF_OK) {
-    json_decref(object);
-    return status;
-  }
-  json_object_update(object, more);
-  json_decref(more);
-  return kf_out_json(object, err);
+  kf_row row;
+  kf_row_begin_with(&row, object);
+  kf_row_text(&row, "path", result->db_path);
+  kf_row_bool(&row, "interrupted", result->interrupted);
+  kf_row_text(&row, "resume", resume);
+  kf_row_text(&row, "export", export_command);
+  kf_row_int(&row, "restarts", result->restarts);
+  return kf_out_json(kf_row_take(&row), err);
 }
 
 static kf_status print_text(const kf_cli *cli, const kf_run_result *result, const kf_report *report,
@@ -170,25 +169,36 @@ static void hint_resume(const kf_cli *cli, const kf_run_result *result) {
 
 /* ---- the dry run ---- */
 
-static kf_status print_forecast_json(const kf_run_forecast *f, kf_err *err) {
-  json_t *leaves = json_array(), *object = NULL;
-  if (leaves == NULL) return kf_nomem(err);
-  for (int i = 0; i < f->nproposers; i++) {
-    json_t *row = NULL;
-    kf_status status =
-        kf_json_pack(&row, err, "{s:s, s:s}", "proposer", f->proposers[i], "leaves", f->discloses[i]);
-    if (status != KF_OK) {
-      json_decref(leaves);
-      return status;
-    }
-    json_array_append_new(leaves, row);
+/* What each proposer sends away; NULL without memory. */
+static json_t *leaves_json(const kf_run_forecast *f) {
+  json_t *leaves = json_array();
+  for (int i = 0; leaves != NULL && i < f->nproposers; i++) {
+    kf_row row;
+    kf_row_begin(&row);
+    kf_row_text(&row, "proposer", f->proposers[i]);
+    kf_row_text(&row, "leaves", f->discloses[i]);
+    json_t *object = kf_row_take(&row);
+    if (object != NULL && json_array_append_new(leaves, object) == 0) continue;
+    json_decref(leaves);
+    return NULL;
   }
-  KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:i, s:o}", "device", f->device,
-                      "device_name", f->device_name, "language", f->language, "candidate", f->kernel,
-                      "verdict", kf_verdict_name(f->verdict), "why", f->why, "evaluations_per_minute",
-                      f->evals_per_minute, "detectable_gain", f->smallest_gain, "blocks", f->blocks,
-                      "leaves_this_machine", leaves));
-  return kf_out_json(object, err);
+  return leaves;
+}
+
+static kf_status print_forecast_json(const kf_run_forecast *f, kf_err *err) {
+  kf_row row;
+  kf_row_begin(&row);
+  kf_row_text(&row, "device", f->device);
+  kf_row_text(&row, "device_name", f->device_name);
+  kf_row_text(&row, "language", f->language);
+  kf_row_text(&row, "candidate", f->kernel);
+  kf_row_text(&row, "verdict", kf_verdict_name(f->verdict));
+  kf_row_text(&row, "why", f->why);
+  kf_row_real(&row, "evaluations_per_minute", f->evals_per_minute);
+  kf_row_real(&row, "detectable_gain", f->smallest_gain);
+  kf_row_int(&row, "blocks", f->blocks);
+  kf_row_value(&row, "leaves_this_machine", leaves_json(f));
+  return kf_out_json(kf_row_take(&row), err);
 }
 
 static kf_status print_forecast(const kf_run_forecast *f, kf_err *err) {
@@ -251,14 +261,15 @@ static void fill_options(const kf_cli *cli, const run_args *args, kf_run_options
   };
 }
 
-static kf_status search(kf_cli *cli, kf_run_options *run, kf_err *err) {
+static kf_status search(kf_cli *cli, const kf_run_options *wanted, kf_err *err) {
   KF_CLEANUP(kf_freep) kf_run_result *result = kf_calloc(1, sizeof *result);
   if (result == NULL) return kf_nomem(err);
   kf_progress progress;
   kf_progress_init(&progress, STDERR_FILENO);
-  run->on_view = kf_progress_show;
-  run->context = &progress;
-  kf_status status = kf_run(run, result, err);
+  kf_run_options run = *wanted;
+  run.on_view = kf_progress_show;
+  run.context = &progress;
+  kf_status status = kf_run(&run, result, err);
   kf_progress_done(&progress, NULL);
   if (status != KF_OK) {
     hint_resume(cli, result);

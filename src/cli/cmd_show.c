@@ -2,6 +2,7 @@
  * page. */
 #include "cli/cli.h"
 #include "cli/inputs.h"
+#include "report/row.h"
 
 #include "base/banned.h"
 
@@ -54,8 +55,10 @@ static kf_status show_run_json(const kf_report *report, kf_err *err) {
     json_decref(archive);
     return status;
   }
-  json_object_set_new(object, "archive", archive);
-  return kf_out_json(object, err);
+  kf_row row;
+  kf_row_begin_with(&row, object);
+  kf_row_value(&row, "archive", archive);
+  return kf_out_json(kf_row_take(&row), err);
 }
 
 static kf_status show_run(const kf_report *report, kf_err *err) {

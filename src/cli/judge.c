@@ -152,22 +152,12 @@ kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_de
                           kf_err *err) {
   int count = 0;
   const kf_device_info *devices = kf_evaluator_devices(judge->evaluator, &count);
-  const kf_device_info *found = count > 0 && wanted == NULL ? &devices[0] : NULL;
-  int matches = 0;
-  for (int i = 0; i < count && wanted != NULL; i++) {
-    if (strcmp(devices[i].id, wanted) == 0) {
-      *ret_device = &devices[i];
-      return KF_OK;
-    }
-    if (strcasestr(devices[i].name, wanted) == NULL) continue;
-    found = &devices[i];
-    matches++;
+  for (int i = 0; i < count; i++) {
+    if (wanted != NULL && strcmp(devices[i].id, wanted) != 0) continue;
+    *ret_device = &devices[i];
+    return KF_OK;
   }
-  if (matches > 1)
-    return kf_fail(err, KF_EINVAL, "device \"%.60s\": several devices have that in their name", wanted);
-  if (found == NULL) return no_such_device(devices, count, wanted, err);
-  *ret_device = found;
-  return KF_OK;
+  return no_such_device(devices, count, wanted, err);
 }
 
 kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *ret_verdict, kf_err *err) {

@@ -16,7 +16,7 @@ kf_status kf_judge_path(char ret_path[], kf_err *err); /* KF_PATH_MAX bytes */
 kf_status kf_judge_open(const kf_settings *settings, kf_judge **ret_judge, kf_err *err);
 void kf_judge_free(kf_judge *judge); /* accepts NULL */
 const kf_evaluator *kf_judge_evaluator(const kf_judge *judge);
-/* The device that `wanted` names: an id, a part of a name, NULL for the first. KF_ENODEV lists what there is.
+/* The device that `wanted` names: an id, NULL for the first. KF_ENODEV lists what there is.
  */
 kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device,
                           kf_err *err);

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "report/row.h"
 #include <signal.h>
 #include <string.h>
 
@@ -52,12 +53,16 @@ const kf_command *kf_command_find(const char *name, kf_err *err) {
 static int report_failure(const kf_err *err, bool json) {
   kf_log_err(err);
   int code = kf_status_exit_code(err->code);
-  if (json) {
-    json_t *object = NULL;
-    if (kf_json_pack(&object, NULL, "{s:{s:s, s:i, s:s, s:s}}", "error", "kind", kf_status_name(err->code),
-                     "exit", code, "message", err->msg, "hint", err->hint) == KF_OK)
-      (void)kf_out_json(object, NULL); /* the message is on stderr already */
-  }
+  if (!json) return code;
+  kf_row error, row;
+  kf_row_begin(&error);
+  kf_row_text(&error, "kind", kf_status_name(err->code));
+  kf_row_int(&error, "exit", code);
+  kf_row_text(&error, "message", err->msg);
+  kf_row_text(&error, "hint", err->hint);
+  kf_row_begin(&row);
+  kf_row_value(&row, "error", kf_row_take(&error));
+  (void)kf_out_json(kf_row_take(&row), NULL); /* the message is on stderr already */
   return code;
 }
 

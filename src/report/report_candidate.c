@@ -1,6 +1,7 @@
 /* report_candidate.c - one candidate: verdicts, lineage, source. */
 #include "report/report_int.h"
 
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include "task/plan.h"
 #include <string.h>
@@ -26,11 +27,6 @@ kf_status kf_report_candidate(const kf_report *report, int64_t id, kf_candidate 
   kf_engine_get_stats(report->engine, &stats);
   return kf_fail(err, KF_ENOTFOUND, "run %s: no candidate %lld: they are numbered 1 to %lld", report->run_id,
                  (long long)id, (long long)stats.proposed);
-}
-
-const char *kf__report_emitter(const kf_report *report, const kf_candidate *candidate) {
-  (void)report;
-  return kf_emitter_name(candidate->emitter);
 }
 
 /* ---- verdicts ---- */
@@ -143,14 +139,18 @@ kf_status kf_report_source(const kf_report *report, int64_t id, bool bound, kf_b
 /* ---- lineage ---- */
 
 /* Ids from the first ancestor to `id`; the oldest are left out when there are more than LINEAGE_MAX. */
-static kf_status read_lineage(const kf_report *report, int64_t id, kf_candidate *ret_items, int *ret_count,
-                              kf_err *err) {
-  kf_candidate back[LINEAGE_MAX];
+static kf_status read_lineage(const kf_report *report, int64_t id, int64_t ret_ids[LINEAGE_MAX],
+                              int *ret_count, kf_err *err) {
+  int64_t back[LINEAGE_MAX];
   int count = 0;
-  for (int64_t at = id; at != 0 && count < LINEAGE_MAX; at = back[count - 1].parent)
-    KF_TRY(kf_report_candidate(report, at, &back[count++], err));
+  for (int64_t at = id; at != 0 && count < LINEAGE_MAX;) {
+    kf_candidate candidate;
+    KF_TRY(kf_report_candidate(report, at, &candidate, err));
+    back[count++] = at;
+    at = candidate.parent;
+  }
   for (int i = 0; i < count; i++)
-    ret_items[i] = back[count - 1 - i];
+    ret_ids[i] = back[count - 1 - i];
   *ret_count = count;
   return KF_OK;
 }
@@ -161,26 +161,30 @@ static const char *fate_of(const kf_candidate *candidate) {
   return candidate->demoted ? "demoted" : kf_verdict_name(candidate->verdict);
 }
 
+static kf_status put_ancestor(const kf_report *report, int64_t id, kf_table *table, kf_err *err) {
+  kf_candidate c;
+  int64_t median = 0, low = 0, high = 0;
+  char cell[KF_CELL_TEXT], ratio[KF_FIGURE_TEXT];
+  KF_TRY(kf_report_candidate(report, id, &c, err));
+  bool scored = kf__report_interval(report, &c, &median, &low, &high);
+  kf_cell_text(&c.cell, cell);
+  KF_TRY(kf_table_cell(table, err, "%lld", (long long)id));
+  KF_TRY(kf_table_cell(table, err, "%s", kf_emitter_name(c.emitter)));
+  KF_TRY(kf_table_cell(table, err, "%s", fate_of(&c)));
+  KF_TRY(kf_table_cell(table, err, "%s", scored ? cell : "-"));
+  KF_TRY(kf_table_cell(table, err, "%s", scored ? kf_figure_ratio(median, ratio) : "-"));
+  return kf_table_cell(table, err, "%s", c.binding[0] != '\0' ? c.binding : "-");
+}
+
 kf_status kf_report_lineage_text(const kf_report *report, int64_t id, kf_buf *buf, kf_err *err) {
   static const char *const heads[] = {"candidate", "by", "verdict", "cell", "speed-up", "binding"};
-  kf_candidate items[LINEAGE_MAX];
+  int64_t ids[LINEAGE_MAX];
   int count = 0;
-  KF_TRY(read_lineage(report, id, items, &count, err));
+  KF_TRY(read_lineage(report, id, ids, &count, err));
   KF_CLEANUP(kf_table_done) kf_table table;
   kf_table_init(&table, heads, (int)KF_COUNTOF(heads), 1u << 0 | 1u << 4);
-  for (int i = 0; i < count; i++) {
-    const kf_candidate *c = &items[i];
-    int64_t median = 0, low = 0, high = 0;
-    char cell[KF_CELL_TEXT], ratio[KF_FIGURE_TEXT];
-    bool scored = kf__report_interval(report, c, &median, &low, &high);
-    kf_cell_text(&c->cell, cell);
-    KF_TRY(kf_table_cell(&table, err, "%lld", (long long)c->id));
-    KF_TRY(kf_table_cell(&table, err, "%s", kf__report_emitter(report, c)));
-    KF_TRY(kf_table_cell(&table, err, "%s", fate_of(c)));
-    KF_TRY(kf_table_cell(&table, err, "%s", scored ? cell : "-"));
-    KF_TRY(kf_table_cell(&table, err, "%s", scored ? kf_figure_ratio(median, ratio) : "-"));
-    KF_TRY(kf_table_cell(&table, err, "%s", c->binding[0] != '\0' ? c->binding : "-"));
-  }
+  for (int i = 0; i < count; i++)
+    KF_TRY(put_ancestor(report, ids[i], &table, err));
   return kf_table_write(&table, buf, err);
 }
 
@@ -248,34 +252,37 @@ kf_status kf_report_candidate_text(const kf_report *report, int64_t id, kf_buf *
 /* ---- JSON ---- */
 
 static kf_status lineage_json(const kf_report *report, int64_t id, json_t **ret_array, kf_err *err) {
-  kf_candidate items[LINEAGE_MAX];
+  int64_t ids[LINEAGE_MAX];
   int count = 0;
-  KF_TRY(read_lineage(report, id, items, &count, err));
+  KF_TRY(read_lineage(report, id, ids, &count, err));
   json_t *array = json_array();
+  for (int i = 0; array != NULL && i < count; i++) {
+    if (json_array_append_new(array, json_integer(ids[i])) == 0) continue;
+    json_decref(array);
+    array = NULL;
+  }
   if (array == NULL) return kf_nomem(err);
-  for (int i = 0; i < count; i++)
-    json_array_append_new(array, json_integer(items[i].id));
   *ret_array = array;
   return KF_OK;
 }
 
-/* The verdict's own keys, and the candidate's beside them. */
-static kf_status add_own_keys(const kf_report *report, const kf_candidate *c, json_t *object, kf_err *err) {
-  json_t *lineage = NULL, *own = NULL, *speedup = NULL;
+/* The candidate's keys beside the verdict's own. */
+static kf_status add_own_keys(const kf_report *report, const kf_candidate *c, kf_row *row, kf_err *err) {
+  json_t *lineage = NULL;
   int64_t median = 0, low = 0, high = 0;
   KF_TRY(lineage_json(report, c->id, &lineage, err));
-  KF_TRY(kf_json_pack(&own, err, "{s:s, s:s, s:I, s:I, s:s, s:s, s:b, s:s, s:o}", "run", report->run_id,
-                      "task", report->task->name, "candidate", (json_int_t)c->id, "parent",
-                      (json_int_t)c->parent, "emitter", kf__report_emitter(report, c), "fate", fate_of(c),
-                      "duplicate", c->duplicate_of_known, "binding", c->binding, "lineage", lineage));
-  json_object_update(object, own);
-  json_decref(own);
-  json_object_set_new(object, "confirmed", json_boolean(kf__report_is_confirmed(report, c->id)));
-  if (!kf__report_interval(report, c, &median, &low, &high)) return KF_OK;
-  kf_engine_stats stats;
-  kf_engine_get_stats(report->engine, &stats);
-  KF_TRY(kf__report_speedup_json(median, low, high, stats.baseline, &speedup, err));
-  json_object_set_new(object, "score", speedup);
+  kf_row_value(row, "lineage", lineage);
+  kf_row_text(row, "run", report->run_id);
+  kf_row_text(row, "task", report->task->name);
+  kf_row_int(row, "candidate", c->id);
+  kf_row_int(row, "parent", c->parent);
+  kf_row_text(row, "emitter", kf_emitter_name(c->emitter));
+  kf_row_text(row, "fate", fate_of(c));
+  kf_row_bool(row, "duplicate", c->duplicate_of_known);
+  kf_row_text(row, "binding", c->binding);
+  kf_row_bool(row, "confirmed", kf__report_is_confirmed(report, c->id));
+  if (kf__report_interval(report, c, &median, &low, &high))
+    kf_row_value(row, "score", kf__report_speedup_json(report, median, low, high));
   return KF_OK;
 }
 
@@ -292,12 +299,10 @@ kf_status kf_report_candidate_json(const kf_report *report, int64_t id, json_t *
     object = json_object();
   else
     return status;
-  if (object == NULL) return kf_nomem(err);
-  status = add_own_keys(report, &candidate, object, err);
-  if (status != KF_OK) {
-    json_decref(object);
-    return status;
-  }
-  *ret_object = object;
-  return KF_OK;
+  kf_row row;
+  kf_row_begin_with(&row, object);
+  status = add_own_keys(report, &candidate, &row, err);
+  if (status == KF_OK) return kf_row_finish(&row, ret_object, err);
+  json_decref(kf_row_take(&row));
+  return status;
 }

@@ -17,15 +17,14 @@ struct kf_report {
   int64_t last_ms; /* the run's clock at its last event */
 };
 
-/* Half-open interval of a score: score -+ half. */
-kf_status kf__report_speedup_json(int64_t median_nano, int64_t low_nano, int64_t high_nano, int64_t baseline,
-                                  json_t **ret_object, kf_err *err);
+/* {median, low, high} as ratios and in nano, and the baseline they are over; NULL without memory. */
+json_t *kf__report_speedup_json(const kf_report *report, int64_t median_nano, int64_t low_nano,
+                                int64_t high_nano);
 /* The interval to show for a candidate: the confirmed one for the confirmed champion, else score -+ half.
  * False when it has none. */
 bool kf__report_interval(const kf_report *report, const kf_candidate *candidate, int64_t *ret_median,
                          int64_t *ret_low, int64_t *ret_high);
 bool kf__report_is_confirmed(const kf_report *report, int64_t id);
-const char *kf__report_emitter(const kf_report *report, const kf_candidate *candidate);
 /* Appends "builtin, command:..." */
 kf_status kf__report_proposers(const kf_report *report, kf_buf *buf, kf_err *err);
 

@@ -1,7 +1,7 @@
 /* report_summary.c - the run as a whole, and the filled cells of its archive. */
 #include "report/report_int.h"
 
-#include "base/clock.h"
+#include "report/row.h"
 #include "report/verdict_text.h"
 #include <string.h>
 
@@ -10,12 +10,20 @@
 const char *const kf_report_list_heads[KF_REPORT_LIST_COLUMNS] = {"run",  "task",   "device", "evaluations",
                                                                   "best", "worked", "state"};
 
-kf_status kf__report_speedup_json(int64_t median_nano, int64_t low_nano, int64_t high_nano, int64_t baseline,
-                                  json_t **ret_object, kf_err *err) {
-  return kf_json_pack(
-      ret_object, err, "{s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "median", kf_nano_ratio(median_nano), "low",
-      kf_nano_ratio(low_nano), "high", kf_nano_ratio(high_nano), "median_nano", (json_int_t)median_nano,
-      "low_nano", (json_int_t)low_nano, "high_nano", (json_int_t)high_nano, "baseline", (json_int_t)baseline);
+json_t *kf__report_speedup_json(const kf_report *report, int64_t median_nano, int64_t low_nano,
+                                int64_t high_nano) {
+  kf_engine_stats stats;
+  kf_row row;
+  kf_engine_get_stats(report->engine, &stats);
+  kf_row_begin(&row);
+  kf_row_real(&row, "median", kf_nano_ratio(median_nano));
+  kf_row_real(&row, "low", kf_nano_ratio(low_nano));
+  kf_row_real(&row, "high", kf_nano_ratio(high_nano));
+  kf_row_int(&row, "median_nano", median_nano);
+  kf_row_int(&row, "low_nano", low_nano);
+  kf_row_int(&row, "high_nano", high_nano);
+  kf_row_int(&row, "baseline", stats.baseline);
+  return kf_row_take(&row);
 }
 
 bool kf__report_is_confirmed(const kf_report *report, int64_t id) {
@@ -61,58 +69,67 @@ static kf_status best_of(const kf_report *report, kf_candidate *ret_candidate, i
 
 /* ---- JSON ---- */
 
-static kf_status verdicts_json(const kf_engine_stats *stats, json_t **ret_object, kf_err *err) {
-  json_t *object = json_object();
-  if (object == NULL) return kf_nomem(err);
+static json_t *verdicts_json(const kf_engine_stats *stats) {
+  kf_row row;
+  kf_row_begin(&row);
   for (int kind = 0; kind < KF_VERDICT_COUNT; kind++)
     if (stats->verdicts[kind] > 0)
-      json_object_set_new(object, kf_verdict_name((kf_verdict_kind)kind),
-                          json_integer(stats->verdicts[kind]));
-  *ret_object = object;
-  return KF_OK;
+      kf_row_int(&row, kf_verdict_name((kf_verdict_kind)kind), stats->verdicts[kind]);
+  return kf_row_take(&row);
 }
 
-static kf_status add_best(const kf_report *report, json_t *object, kf_err *err) {
+static void put_cell(kf_row *row, const kf_cell *cell) {
+  char text[KF_CELL_TEXT];
+  kf_cell_text(cell, text);
+  kf_row_text(row, "cell", text);
+}
+
+static kf_status add_best(const kf_report *report, kf_row *to, kf_err *err) {
   kf_candidate best;
   int64_t median = 0, low = 0, high = 0;
   bool found = false;
   KF_TRY(best_of(report, &best, &median, &low, &high, &found, err));
   if (!found) return KF_OK;
-  kf_engine_stats stats;
-  kf_engine_get_stats(report->engine, &stats);
-  char cell[KF_CELL_TEXT];
-  kf_cell_text(&best.cell, cell);
-  json_t *speedup = NULL, *part = NULL;
-  KF_TRY(kf__report_speedup_json(median, low, high, stats.baseline, &speedup, err));
-  KF_TRY(kf_json_pack(&part, err, "{s:I, s:b, s:s, s:s, s:o}", "candidate", (json_int_t)best.id, "confirmed",
-                      kf__report_is_confirmed(report, best.id), "cell", cell, "binding", best.binding,
-                      "speedup", speedup));
-  json_object_set_new(object, "best", part);
+  kf_row row;
+  kf_row_begin(&row);
+  kf_row_int(&row, "candidate", best.id);
+  kf_row_bool(&row, "confirmed", kf__report_is_confirmed(report, best.id));
+  put_cell(&row, &best.cell);
+  kf_row_text(&row, "binding", best.binding);
+  kf_row_value(&row, "speedup", kf__report_speedup_json(report, median, low, high));
+  kf_row_value(to, "best", kf_row_take(&row));
   return KF_OK;
 }
 
-kf_status kf_report_summary_json(const kf_report *report, json_t **ret_object, kf_err *err) {
+static void add_progress(const kf_report *report, kf_row *row) {
+  const kf_archive *archive = kf_engine_archive(report->engine);
   kf_engine_stats stats;
   kf_engine_get_stats(report->engine, &stats);
-  const kf_archive *archive = kf_engine_archive(report->engine);
-  json_t *verdicts = NULL, *object = NULL;
-  KF_TRY(verdicts_json(&stats, &verdicts, err));
-  json_t *proposers = json_object_get(report->start, "proposers");
-  KF_TRY(kf_json_pack(
-      &object, err, "{s:s, s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:b, s:s, s:s, s:o}", "run",
-      report->run_id, "task", report->task->name, "device", kf_report_device(report), "proposers", proposers,
-      "seed", (json_int_t)report->config.seed, "evaluations", (json_int_t)stats.evaluated, "proposed",
-      (json_int_t)stats.proposed, "in_flight", (json_int_t)stats.in_flight, "cells",
-      kf_archive_count(archive), "qd_score", (double)kf_archive_qd_nano(archive) * 1e-9, "elapsed_ms",
-      (json_int_t)report->last_ms, "finished", stats.finished, "outcome", stats.finish_outcome, "reason",
-      stats.finish_reason, "verdicts", verdicts));
-  kf_status status = add_best(report, object, err);
-  if (status != KF_OK) {
-    json_decref(object);
-    return status;
-  }
-  *ret_object = object;
-  return KF_OK;
+  kf_row_int(row, "evaluations", stats.evaluated);
+  kf_row_int(row, "proposed", stats.proposed);
+  kf_row_int(row, "in_flight", stats.in_flight);
+  kf_row_int(row, "elapsed_ms", report->last_ms);
+  kf_row_int(row, "cells", kf_archive_count(archive));
+  kf_row_real(row, "qd_score", (double)kf_archive_qd_nano(archive) * 1e-9);
+  kf_row_value(row, "verdicts", verdicts_json(&stats));
+  kf_row_bool(row, "finished", stats.finished);
+  kf_row_text(row, "outcome", stats.finish_outcome);
+  kf_row_text(row, "reason", stats.finish_reason);
+}
+
+kf_status kf_report_summary_json(const kf_report *report, json_t **ret_object, kf_err *err) {
+  kf_row row;
+  kf_row_begin(&row);
+  kf_row_text(&row, "run", report->run_id);
+  kf_row_text(&row, "task", report->task->name);
+  kf_row_text(&row, "device", kf_report_device(report));
+  kf_row_value(&row, "proposers", json_incref(json_object_get(report->start, "proposers")));
+  kf_row_int(&row, "seed", (int64_t)report->config.seed);
+  add_progress(report, &row);
+  kf_status status = add_best(report, &row, err);
+  if (status == KF_OK) return kf_row_finish(&row, ret_object, err);
+  json_decref(kf_row_take(&row));
+  return status;
 }
 
 static kf_status cell_json(const kf_report *report, const kf_archive_cell *cell, json_t **ret_row,
@@ -121,21 +138,21 @@ static kf_status cell_json(const kf_report *report, const kf_archive_cell *cell,
   KF_TRY(kf_report_candidate(report, cell->elite.id, &elite, err));
   int64_t median = 0, low = 0, high = 0;
   (void)kf__report_interval(report, &elite, &median, &low, &high); /* an elite has a score */
-  kf_engine_stats stats;
-  kf_engine_get_stats(report->engine, &stats);
-  char text[KF_CELL_TEXT];
-  kf_cell_text(&cell->cell, text);
   KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
   if (verdict == NULL) return kf_nomem(err);
   bool timed = kf_report_verdict(report, elite.id, verdict, NULL) == KF_OK;
-  json_t *speedup = NULL;
-  KF_TRY(kf__report_speedup_json(median, low, high, stats.baseline, &speedup, err));
-  return kf_json_pack(ret_row, err, "{s:s, s:I, s:I, s:b, s:s, s:s, s:I, s:i, s:o}", "cell", text,
-                      "candidate", (json_int_t)elite.id, "parent", (json_int_t)elite.parent, "confirmed",
-                      kf__report_is_confirmed(report, elite.id), "binding", elite.binding, "emitter",
-                      kf__report_emitter(report, &elite), "time_ns",
-                      (json_int_t)(timed ? verdict->time_ns : 0), "runners_up", cell->nrunners_up, "speedup",
-                      speedup);
+  kf_row row;
+  kf_row_begin(&row);
+  put_cell(&row, &cell->cell);
+  kf_row_int(&row, "candidate", elite.id);
+  kf_row_int(&row, "parent", elite.parent);
+  kf_row_bool(&row, "confirmed", kf__report_is_confirmed(report, elite.id));
+  kf_row_text(&row, "binding", elite.binding);
+  kf_row_text(&row, "emitter", kf_emitter_name(elite.emitter));
+  kf_row_int(&row, "time_ns", timed ? verdict->time_ns : 0);
+  kf_row_int(&row, "runners_up", cell->nrunners_up);
+  kf_row_value(&row, "speedup", kf__report_speedup_json(report, median, low, high));
+  return kf_row_finish(&row, ret_row, err);
 }
 
 kf_status kf_report_archive_json(const kf_report *report, json_t **ret_array, kf_err *err) {

@@ -57,6 +57,9 @@ class Race(CliTest):
         wrong = self.dir / "wrong.cl"
         wrong.write_text(fast.read_text().replace("* weight", "* 2"))
         self.assertIn("wrong.cl: wrong_output", self.kf("race", tiny, slow, wrong, code=1).out)
+        broken = self.dir / "broken.cl"
+        broken.write_text(fast.read_text().replace("weight;", "weigth;"))
+        self.assertIn("broken.cl: build_failed", self.kf("race", tiny, broken, fast, code=1).out)
 
 
 class Check(CliTest):
