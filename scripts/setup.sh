@@ -68,6 +68,8 @@ if [[ $set_name == test ]]; then
     "have_version_14 clang-tidy|clang-tidy-14 clang-tidy"
     "have_program cppcheck|cppcheck"
     "have_program readelf|binutils"
+    "have_file /usr/bin/time|time"
+    "have_program strace|strace"
   )
 fi
 

@@ -14,13 +14,22 @@ void kf_wire_reader_done(kf_wire_reader *reader) {
   reader->put = NULL;
 }
 
+/* What is a usage error elsewhere is a broken peer here; want of memory stays what it is. */
+static kf_status as_protocol(kf_status status, kf_err *err) {
+  kf_err_context(err, status, "wire");
+  if (status != KF_EINVAL) return status;
+  if (err) err->code = KF_EPROTO;
+  return KF_EPROTO;
+}
+
 static kf_status start_blob(kf_wire_reader *reader, json_t *put, kf_err *err) {
   int64_t size = 0;
   const char *hex = NULL;
   kf_hash hash;
   KF_TRY(kf_json_int(put, "size", &size, err));
   KF_TRY(kf_json_str(put, "sha256", &hex, err));
-  KF_TRY(kf_hash_parse(hex, &hash, err));
+  kf_status status = kf_hash_parse(hex, &hash, err);
+  if (status != KF_OK) return as_protocol(status, err);
   if (size < 0 || size > KF_WIRE_BLOB_MAX)
     return kf_fail(err, KF_EPROTO, "wire: put of %lld bytes, at most %d are allowed", (long long)size,
                    KF_WIRE_BLOB_MAX);
@@ -52,11 +61,7 @@ static kf_status end_line(kf_wire_reader *reader, kf_wire_message on_message, vo
   kf_status status =
       kf_json_parse(kf_buf_text(&reader->buf), reader->buf.len, KF_WIRE_LINE_MAX, "message", &message, err);
   kf_buf_clear(&reader->buf);
-  if (status != KF_OK) {
-    kf_err_context(err, status, "wire");
-    if (err) err->code = KF_EPROTO; /* bad text is a broken peer here, not a usage error */
-    return KF_EPROTO;
-  }
+  if (status != KF_OK) return as_protocol(status, err);
   if (!json_is_object(message)) return kf_fail(err, KF_EPROTO, "wire: a message must be a JSON object");
   KF_TRY(kf_json_str(message, "op", &op, err));
   if (strcmp(op, "put") == 0) return start_blob(reader, message, err);

@@ -10,6 +10,7 @@ import time
 
 from clitest import SOURCE, skip_all, wait_for
 
+TIME = "/usr/bin/time"
 TRIES, SECONDS, KIB = 10, 0.030, 16 * 1024
 
 
