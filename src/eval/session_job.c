@@ -104,6 +104,15 @@ static kf_status find_device(kf_session *session, const char *id, const kf_devic
   return session->ndevices ? kf_err_hint(err, status, "the first one is %s", session->devices[0].id) : status;
 }
 
+/* Judging needs memory that the judge owns; on GPUs that is not there yet, and no verdict must come of it. */
+static kf_status judgeable(const kf_device_info *device, kf_err *err) {
+  if (device->limits.is_cpu) return KF_OK;
+  kf_status status =
+      kf_fail(err, KF_ENODEV, "device %s (%s) is a GPU: this version judges on CPU devices only", device->id,
+              device->name);
+  return kf_err_hint(err, status, "name a CPU device with --device; see `kf doctor`");
+}
+
 static kf_language language_of(const kf_device_info *device) {
   kf_language language = KF_LANG_OPENCL;
   kf_language_parse(device->api, &language);
@@ -165,6 +174,7 @@ static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing
   KF_TRY(kf_json_str(job->request, "device", &device, err));
   KF_TRY(kf_json_obj(job->request, "candidate", &candidate, err));
   KF_TRY(find_device(session, device, &job->device, err));
+  KF_TRY(judgeable(job->device, err));
   KF_TRY(find_task(session, task, missing, &job->state, err));
   if (!job->state) return KF_OK;
   if (!kf_task_has_language(job->state->task, language_of(job->device)))
