@@ -23,12 +23,18 @@ void kf__driver_fail(kf__driver *driver, kf_status status, const kf_err *error) 
 
 /* ---- what is shown ---- */
 
-/* Until the nearest budget at the pace so far. */
-static int64_t time_left(const kf__driver *driver, const kf_engine_stats *stats, int64_t elapsed_ms) {
+/* Until the nearest budget, at the pace since this session's first few verdicts; -1: cannot be told yet. */
+static int64_t time_left(kf__driver *driver, const kf_engine_stats *stats, int64_t elapsed_ms) {
+  enum { PACE_EVALS = 3 };
   int64_t left = -1, evals_max = driver->config.evals_max, time_max_ms = driver->config.time_max_ms;
-  if (evals_max > 0 && stats->evaluated > 0) {
+  if (driver->pace_from_ms == 0 && stats->evaluated > 0) {
+    driver->pace_from_ms = elapsed_ms;
+    driver->pace_from_evals = stats->evaluated;
+  }
+  int64_t paced = stats->evaluated - driver->pace_from_evals;
+  if (evals_max > 0 && driver->pace_from_ms > 0 && paced >= PACE_EVALS) {
     int64_t missing = evals_max > stats->evaluated ? evals_max - stats->evaluated : 0;
-    left = (int64_t)((double)elapsed_ms / (double)stats->evaluated * (double)missing);
+    left = (elapsed_ms - driver->pace_from_ms) * missing / paced;
   }
   if (time_max_ms > 0) {
     int64_t until = time_max_ms > elapsed_ms ? time_max_ms - elapsed_ms : 0;

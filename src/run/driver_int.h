@@ -77,6 +77,8 @@ typedef struct kf__driver {
 
   int64_t clock_start_ms; /* kf_now_ms at which this session began */
   int64_t clock_base_ms;  /* the run's clock then */
+  int64_t pace_from_ms,
+      pace_from_evals; /* from where the pace is taken: after the seeds' long first races; 0: not yet */
   uv_timer_t tick, budget;
   uv_signal_t sigint, sigterm;
   int handles;
