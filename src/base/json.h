@@ -33,6 +33,9 @@ int64_t kf_json_int_or(const json_t *object, const char *key, int64_t fallback);
 double kf_json_real_or(const json_t *object, const char *key, double fallback);
 bool kf_json_bool_or(const json_t *object, const char *key, bool fallback);
 
+/* A string value of at most `max` bytes of `text`; bytes that are no UTF-8 become U+FFFD. NULL: no memory. */
+json_t *kf_json_text(const char *text, size_t max);
+
 /* json_pack with the memory failure turned into a status; NULL values are refused, not dropped. */
 kf_status kf_json_pack(json_t **ret_value, kf_err *err, const char *fmt, ...);
 

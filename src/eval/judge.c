@@ -58,7 +58,7 @@ static void find_cell(kf_trial *trial) {
     j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches,
                                         .sweeps = j->initial->evidence.sweeps,
                                         .split_reduction = j->initial->evidence.split_reduction};
-    j->state->base_known = true;
+    j->state->base_known = j->initial->evidence.known;
   }
   kf_artefact_evidence(j->artefacts, j->candidate);
   trial->verdict->evidence = j->candidate->evidence;

@@ -20,6 +20,7 @@ typedef struct {
   const kf_device_info *device;
   kf_artefacts *artefacts;
   kf_work_root *work;
+  const char *flush; /* measure.flush_max_mib of touched memory, for kf_race_options */
   kf_task_state *state;
   kf_artefact *candidate;
   kf_artefact *against;  /* NULL: verify and time only */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_CHUNK = 65536, NOTE_MAX = 2048, TICK_MS = 20 };
+enum { READ_CHUNK = 65536, NOTE_MAX = 2048, TICK_MS = 20, DEADLINE_MAX_MS = 1000000000 };
 
 kf_status kf_session_send(kf_session *session, const json_t *message, kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf line;
@@ -54,9 +54,10 @@ static kf_status say_hello(kf_session *session, kf_err *err) {
     }
   }
   kf_sandbox_probe(sandbox);
-  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:s}", "op", "hello", "protocol",
+  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:o}", "op", "hello", "protocol",
                       KF_PROTOCOL_MAJOR, KF_PROTOCOL_MINOR, "version", KF_VERSION, "devices", devices,
-                      "sandbox", sandbox, "note", kf_buf_text(&session->device_note)));
+                      "sandbox", sandbox, "note",
+                      kf_json_text(kf_buf_text(&session->device_note), NOTE_MAX)));
   return kf_session_send(session, hello, err);
 }
 
@@ -99,6 +100,7 @@ void kf_session_free(kf_session *session) {
     session->tasks = next;
   }
   kf_blobs_done(&session->blobs);
+  kf_free(session->flush);
   kf_wire_reader_done(&session->reader);
   kf_buf_done(&session->device_note);
   if (session->work.root[0]) kf_fs_remove_tree(session->work.root, NULL);
@@ -109,7 +111,8 @@ void kf_session_free(kf_session *session) {
 
 static kf_status send_protocol_error(kf_session *session, const char *text, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *message = NULL;
-  KF_TRY(kf_json_pack(&message, err, "{s:s,s:s}", "op", "error", "message", text));
+  KF_TRY(
+      kf_json_pack(&message, err, "{s:s,s:o}", "op", "error", "message", kf_json_text(text, KF_ERR_MSG_MAX)));
   return kf_session_send(session, message, err);
 }
 
@@ -131,6 +134,7 @@ static kf_status take_job(kf_session *session, kf_job_kind kind, json_t *message
   job->id = id;
   job->request = json_incref(message);
   int64_t deadline_ms = kf_json_int_or(message, "deadline_ms", 0);
+  if (deadline_ms > DEADLINE_MAX_MS) deadline_ms = DEADLINE_MAX_MS;
   job->deadline_ns = deadline_ms > 0 ? kf_now_ns() + deadline_ms * 1000000 : 0;
   kf_job **link = &session->jobs;
   while (*link)
@@ -200,9 +204,10 @@ static void unlink_job(kf_session *session, kf_job *job) {
 
 static kf_status send_failure(kf_session *session, const kf_job *job, const kf_err *why, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *result = NULL;
-  KF_TRY(kf_json_pack(&result, err, "{s:s,s:I,s:{s:i,s:s,s:s,s:s}}", "op", "result", "id",
+  KF_TRY(kf_json_pack(&result, err, "{s:s,s:I,s:{s:i,s:s,s:o,s:o}}", "op", "result", "id",
                       (json_int_t)job->id, "error", "code", (int)why->code, "status",
-                      kf_status_name(why->code), "message", why->msg, "hint", why->hint));
+                      kf_status_name(why->code), "message", kf_json_text(why->msg, sizeof why->msg), "hint",
+                      kf_json_text(why->hint, sizeof why->hint)));
   return kf_session_send(session, result, err);
 }
 
@@ -254,7 +259,10 @@ kf_status kf_session_serve(kf_session *session, kf_err *err) {
   bool ran = false;
   while (!session->closed) {
     KF_TRY(kf_session_poll(session, ran ? 0 : session->jobs ? TICK_MS : 1000, err));
+    if (session->closed) break;
     KF_TRY(run_next(session, &ran, err));
   }
-  return KF_OK;
+  if (session->broken.code == KF_OK) return KF_OK;
+  if (err) *err = session->broken;
+  return session->broken.code;
 }

@@ -39,6 +39,9 @@ typedef struct {
   kf_task_state *tasks;
   kf_artefacts artefacts;
   kf_work_root work;
+  char *flush; /* allocated at the first judgement */
+  size_t flush_bytes;
+  kf_err broken;   /* why the channel broke while a job was judged */
   kf_job *jobs;    /* oldest first */
   kf_job *running; /* the one being judged */
   kf_wire_reader reader;

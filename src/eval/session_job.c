@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOCK_WAIT_MS = 600000 };
+enum { LOCK_WAIT_MS = 600000, LOCK_SLICE_MS = 100, STAGE_MAX = 3, INSPECT_NAME_MAX = 64 };
 
 /* ---- blobs ---- */
 
@@ -167,9 +167,26 @@ static kf_status get_confirm(kf_session *session, kf_job *job, kf_err *err) {
   return kf_artefact_get(&session->artefacts, &request, &job->confirm, err);
 }
 
+static kf_status in_range(const json_t *request, const char *key, int64_t fallback, int64_t max,
+                          kf_err *err) {
+  int64_t value = kf_json_int_or(request, key, fallback);
+  if (value >= 0 && value <= max) return KF_OK;
+  return kf_fail(err, KF_EPROTO, "wire: \"%s\" must be from 0 to %lld", key, (long long)max);
+}
+
+static kf_status check_request(const json_t *request, kf_err *err) {
+  KF_TRY(in_range(request, "stage", 2, STAGE_MAX, err));
+  KF_TRY(in_range(request, "blocks_min", 0, KF_RULE_BLOCKS_MAX, err));
+  KF_TRY(in_range(request, "blocks_max", 0, KF_RULE_BLOCKS_MAX, err));
+  if (kf_json_bool_or(request, "verified", false) && !json_is_object(json_object_get(request, "against")))
+    return kf_fail(err, KF_EPROTO, "wire: \"verified\" is for races: \"against\" is missing");
+  return KF_OK;
+}
+
 static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
   const char *task = NULL, *device = NULL;
   json_t *candidate = NULL, *against = json_object_get(job->request, "against");
+  KF_TRY(check_request(job->request, err));
   KF_TRY(kf_json_str(job->request, "task", &task, err));
   KF_TRY(kf_json_str(job->request, "device", &device, err));
   KF_TRY(kf_json_obj(job->request, "candidate", &candidate, err));
@@ -273,8 +290,7 @@ static void send_progress(void *context, const char *what) {
 
 static void serve_meanwhile(void *context) {
   kf_session *session = context;
-  kf_err err = {0};
-  if (kf_session_poll(session, 0, &err) != KF_OK) session->closed = true;
+  if (kf_session_poll(session, 0, &session->broken) != KF_OK) session->closed = true;
 }
 
 static bool job_canceled(void *context) {
@@ -283,12 +299,43 @@ static bool job_canceled(void *context) {
   return session->closed || job->canceled || (job->deadline_ns && kf_now_ns() > job->deadline_ns);
 }
 
+/* Waits for the physical device in slices, so that requests and builds go on meanwhile and a cancel is heard.
+ */
+static kf_status lock_device(kf_session *session, const kf_job *job, kf_device_lock **ret_lock, kf_err *err) {
+  int64_t until = kf_now_ms() + LOCK_WAIT_MS;
+  for (bool said = false;; said = true) {
+    kf_err why = {0};
+    kf_status status = kf_device_lock_take(job->device->physical, LOCK_SLICE_MS, ret_lock, &why);
+    if (status != KF_ETIMEOUT || kf_now_ms() > until) {
+      if (status != KF_OK && err) *err = why;
+      return status;
+    }
+    if (!said) send_progress(session, why.msg);
+    serve_meanwhile(session);
+    if (job_canceled(session)) return kf_fail(err, KF_ECANCELED, "canceled while waiting for the device");
+  }
+}
+
+static kf_status need_flush_memory(kf_session *session, kf_err *err) {
+  size_t bytes = (size_t)session->settings.measure_flush_max_mib << 20;
+  if (session->flush_bytes == bytes) return KF_OK;
+  kf_free(session->flush);
+  session->flush_bytes = 0;
+  session->flush = kf_alloc(bytes);
+  if (!session->flush) return kf_nomem(err);
+  memset(session->flush, 1, bytes); /* real pages: untouched ones are all the same page */
+  session->flush_bytes = bytes;
+  return KF_OK;
+}
+
 static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf_err *err) {
+  KF_TRY(need_flush_memory(session, err));
   kf_judge_elite elites[KF_ELITES_MAX];
   kf_judgement judgement = {.settings = &session->settings,
                             .device = job->device,
                             .artefacts = &session->artefacts,
                             .work = &session->work,
+                            .flush = session->flush,
                             .state = job->state,
                             .candidate = job->candidate,
                             .against = job->against,
@@ -307,7 +354,7 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
                             .context = session};
   KF_TRY(parse_elites(job->request, elites, &judgement.nelites, err));
   kf_device_lock *lock = NULL;
-  KF_TRY(kf_device_lock_take(job->device->physical, LOCK_WAIT_MS, &lock, err));
+  KF_TRY(lock_device(session, job, &lock, err));
   kf_status status = kf_judge(&judgement, verdict, err);
   kf_device_lock_free(lock);
   return status;
@@ -327,31 +374,39 @@ static kf_status run_judge(kf_session *session, kf_job *job, json_t **ret_result
 
 static json_t *entry_json(const kf_entry_info *entry) {
   json_t *args = json_array();
-  for (int a = 0; args && a < entry->nargs; a++)
-    json_array_append_new(args, json_pack("{s:s,s:s,s:b,s:b,s:b,s:b}", "name", entry->args[a].name, "type",
-                                          entry->args[a].type_name, "global", entry->args[a].is_global,
-                                          "constant", entry->args[a].is_constant, "local",
-                                          entry->args[a].is_local, "const", entry->args[a].is_const));
-  return json_pack("{s:s,s:o}", "entry", entry->entry, "args", args);
+  for (int a = 0; args && a < entry->nargs; a++) {
+    json_t *arg =
+        json_pack("{s:o,s:o,s:b,s:b,s:b,s:b}", "name", kf_json_text(entry->args[a].name, INSPECT_NAME_MAX),
+                  "type", kf_json_text(entry->args[a].type_name, INSPECT_NAME_MAX), "global",
+                  entry->args[a].is_global, "constant", entry->args[a].is_constant, "local",
+                  entry->args[a].is_local, "const", entry->args[a].is_const);
+    if (json_array_append_new(args, arg) == 0) continue;
+    json_decref(args);
+    return NULL;
+  }
+  return json_pack("{s:o,s:o}", "entry", kf_json_text(entry->entry, sizeof entry->entry), "args", args);
 }
 
-static kf_status run_inspect(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
-  (void)session;
+static kf_status run_inspect(kf_job *job, json_t **ret_result, kf_err *err) {
   kf_build_outcome outcome = {0};
   KF_TRY(kf_build_outcome_take(job->build, &outcome, err));
   json_t *kernels = json_array();
-  for (int i = 0; kernels && i < outcome.nentries; i++)
-    json_array_append_new(kernels, entry_json(&outcome.entries[i]));
-  kf_status status =
-      kf_json_pack(ret_result, err, "{s:s,s:I,s:b,s:o,s:s,s:s}", "op", "result", "id", (json_int_t)job->id,
-                   "compiles", outcome.result.code == KF_RUN_OK, "kernels", kernels, "text",
-                   outcome.result.text, "log", outcome.log ? outcome.log : "");
+  for (int i = 0; kernels && i < outcome.nentries; i++) {
+    if (json_array_append_new(kernels, entry_json(&outcome.entries[i])) == 0) continue;
+    json_decref(kernels);
+    kernels = NULL; /* out of memory: packing NULL below says so */
+  }
+  const char *log = outcome.log ? outcome.log : "";
+  kf_status status = kf_json_pack(
+      ret_result, err, "{s:s,s:I,s:b,s:o,s:o,s:o}", "op", "result", "id", (json_int_t)job->id, "compiles",
+      outcome.result.code == KF_RUN_OK, "kernels", kernels, "text",
+      kf_json_text(outcome.result.text, sizeof outcome.result.text), "log", kf_json_text(log, strlen(log)));
   kf_build_outcome_done(&outcome);
   return status;
 }
 
 kf_status kf_job_run(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
-  return job->kind == KF_JOB_INSPECT ? run_inspect(session, job, ret_result, err)
+  return job->kind == KF_JOB_INSPECT ? run_inspect(job, ret_result, err)
                                      : run_judge(session, job, ret_result, err);
 }
 

@@ -162,17 +162,26 @@ static int64_t draw_symbol(const kf_task *task, int symbol, kf_rng *rng) {
   return value > s->max ? first : value;
 }
 
+static bool is_named(const kf_task *task, const kf_case *cases, int count, const kf_case *drawn) {
+  for (int c = 0; c < count; c++)
+    if (memcmp(cases[c].values, drawn->values, sizeof(int64_t) * (size_t)task->nsymbols) == 0) return true;
+  return false;
+}
+
 int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]) {
-  bool free_symbol = false;
-  for (int s = 0; s < task->nsymbols; s++)
-    free_symbol = free_symbol || !task->symbols[s].fixed;
-  if (!free_symbol) return 0;
+  enum { DRAWS = 64 };
+  int count = 0;
   kf_rng rng;
   kf_rng_init(&rng, secret, 0, PURPOSE_HIDDEN);
-  for (int c = 0; c < KF_HIDDEN_SHAPES; c++) {
-    memset(&ret_cases[c], 0, sizeof ret_cases[c]);
+  for (int draw = 0; draw < DRAWS && count < KF_HIDDEN_SHAPES; draw++) {
+    kf_case *drawn = &ret_cases[count];
+    memset(drawn, 0, sizeof *drawn);
     for (int s = 0; s < task->nsymbols; s++)
-      ret_cases[c].values[s] = task->symbols[s].fixed ? task->symbols[s].initial : draw_symbol(task, s, &rng);
+      drawn->values[s] = task->symbols[s].fixed ? task->symbols[s].initial : draw_symbol(task, s, &rng);
+    bool known = is_named(task, task->check, task->ncheck, drawn) ||
+                 is_named(task, ret_cases, count, drawn) ||
+                 is_named(task, task->measure, task->nmeasure, drawn);
+    if (!known) count++;
   }
-  return KF_HIDDEN_SHAPES;
+  return count;
 }

@@ -44,7 +44,8 @@ kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_
 /* As above for a seed never used before; the caller frees. */
 kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
                                  kf_expected **ret_expected, kf_err *err);
-/* Shapes from the symbols' domain that no case names: for confirmation. Symbols that are fixed stay. */
+/* Shapes from the symbols' domain that no case names: for confirmation. Fixed symbols stay; fewer than
+ * KF_HIDDEN_SHAPES (0 if all are fixed) where a small domain has no more. */
 int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]);
 
 #endif

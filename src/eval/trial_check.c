@@ -22,7 +22,7 @@ kf_status kf_trial_start_checker(kf_trial *trial, const kf_artefact *artefact, k
   if (run.code == KF_RUN_OK) return KF_OK;
   kf_diagnosis diagnosis;
   kf_verdict_kind kind = kf_check_run_verdict(&run, NULL, "loading", &diagnosis);
-  kf_trial_fail(trial, kind, &diagnosis, 0);
+  kf_trial_fail(trial, kind, &diagnosis, trial->verdict->stage);
   return KF_OK;
 }
 
@@ -86,7 +86,11 @@ static kf_case_result *case_line(kf_trial *trial, const kf_inputs *inputs, bool 
  * which are not listed. */
 static kf_status check(kf_trial *trial, kf_trial_case *c, const kf_expected *expected, int pattern, int stage,
                        kf_case_result *line, kf_check_result *ret_result, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
   kf_run_result run = {0};
+  *ret_result = (kf_check_result){.kind = KF_VERDICT_CORRECT};
+  if (j->serve) j->serve(j->context);
+  if (j->canceled && j->canceled(j->context)) return kf_fail(err, KF_ECANCELED, "canceled");
   KF_TRY(kf_rig_attach(c->rig, trial->checker, &run, err));
   if (run.code != KF_RUN_OK) {
     ret_result->kind =

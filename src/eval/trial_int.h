@@ -28,7 +28,7 @@ typedef struct {
   kf_race_report report;
 } kf_trial;
 
-/* False once the verdict is decided (not correct, or the stage asked for is reached). */
+/* True once something failed: no further stage is run. */
 bool kf_trial_decided(const kf_trial *trial);
 /* Records a failure; the diagnosis is copied. */
 void kf_trial_fail(kf_trial *trial, kf_verdict_kind kind, const kf_diagnosis *diagnosis, int stage);

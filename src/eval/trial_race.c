@@ -43,7 +43,7 @@ static kf_status load_side(kf_trial *trial, int index, int side, const kf_artefa
   if (side == 1) return kf_fail(err, KF_EIO, "the opponent does not run any more: %s", run.text);
   kf_diagnosis diagnosis;
   kf_verdict_kind kind = kf_check_run_verdict(&run, racer->rig->calls, c->inputs->case_text, &diagnosis);
-  kf_trial_fail(trial, kind, &diagnosis, 1);
+  kf_trial_fail(trial, kind, &diagnosis, trial->verdict->stage + 1);
   return KF_OK;
 }
 
@@ -105,6 +105,7 @@ static kf_race_options race_options(const kf_trial *trial, uint64_t salt) {
   const kf_judgement *j = trial->judgement;
   int64_t limit = j->settings->measure_flush_max_mib << 20, twice = 2 * j->device->llc_bytes;
   return (kf_race_options){.settings = j->settings,
+                           .flush = j->flush,
                            .flush_bytes = twice > 0 && twice < limit ? twice : limit,
                            .limit_ms = salt || j->blocks_min ? 0 : j->settings->measure_race_ms,
                            .seed = trial->seed + salt,
@@ -167,7 +168,7 @@ static void book_times(kf_trial *trial) {
   for (int i = 0; i < v->ncases; i++)
     for (int c = 0; c < trial->nrace; c++)
       if (v->cases[i].measured && strcmp(v->cases[i].symbols, trial->race[c].inputs->case_text) == 0)
-        v->cases[i].time_ns = report->case_ns[c];
+        v->cases[i].time_ns = kf_median_i64(report->case_ns[c], report->samples);
 }
 
 kf_status kf_trial_race(kf_trial *trial, kf_err *err) {
@@ -217,11 +218,11 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   if (kf_trial_decided(trial)) return KF_OK;
   kf_race_options options = race_options(trial, (uint64_t)(process + 1) << 32);
   kf_rule_init(&trial->rule, j->settings->measure_delta, 0, CONFIRM_BLOCKS, CONFIRM_BLOCKS);
-  memset(&trial->report, 0, sizeof trial->report);
   KF_TRY(
       kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
-  if (trial->rule.six) trial->rule.blocks_min = CLEAR_BLOCKS; /* Timing 4: six are enough in stage 3 too */
-  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
+  /* A clear ratio needs six blocks in all: three here are more than enough of three processes. */
+  if (!trial->rule.six)
+    KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
   KF_TRY(book_report(trial, 3, err));
   if (kf_trial_decided(trial)) return KF_OK;
   p->medians[process] = kf_median(trial->rule.d, trial->rule.count);
@@ -262,6 +263,7 @@ static void book_confirmation(kf_trial *trial, const pool *p) {
 
 kf_status kf_trial_confirm(kf_trial *trial, kf_err *err) {
   pool p = {.count = 0};
+  memset(&trial->report, 0, sizeof trial->report); /* times of this stage only, over all its processes */
   for (int process = 0; process < CONFIRM_PROCESSES; process++) {
     kf_trial_say(trial, "confirming");
     KF_TRY(confirm_once(trial, process, &p, err));

@@ -15,8 +15,7 @@ enum {
   CACHE_LINE = 64,
   NS_PER_MS = 1000 * 1000,
   EMPTY_REQUESTS = 9,
-  REPEATS = 3, /* m of EVALUATION Timing 4 */
-  REPEAT_BELOW_NS = 20 * 1000 * 1000,
+  REPEATS = 3,                 /* m of EVALUATION Timing 4 */
   WARM_NS = 300 * 1000 * 1000, /* Timing 2 */
   LONG_CALL_NS = 1000 * 1000 * 1000,
   FIRST_CALL_SLACK_NS = 100 * 1000 * 1000,
@@ -26,14 +25,13 @@ enum {
 typedef struct {
   const kf_race_options *options;
   kf_race_report *report;
-  char *flush;
   uint64_t block_seed;
 } race_state;
 
 /* Reads more than the last-level cache holds (up to a limit), so that the next request starts cold. Reading
  * leaves clean lines: nothing is left to drain inside the timed window. */
 static void flush_caches(const race_state *state) {
-  const char *flush = state->flush;
+  const char *flush = state->options->flush;
   unsigned sum = 0;
   for (size_t i = 0; i < (size_t)state->options->flush_bytes; i += CACHE_LINE)
     sum += (unsigned char)flush[i];
@@ -63,6 +61,12 @@ static kf_status request(race_state *state, const kf_race_case *c, kf_racer *rac
   KF_TRY(kf_runner_run(racer->runner, k, deadline_ns, &times, &run, err));
   if (run.code != KF_RUN_OK) {
     book_failure(state, c, racer, &run);
+    return KF_OK;
+  }
+  if (kf_check_guards(racer->rig, &state->report->diagnosis) != KF_VERDICT_CORRECT) {
+    state->report->failed = is_candidate(c, racer);
+    state->report->opponent_failed = !state->report->failed;
+    state->report->kind = KF_VERDICT_WRONG_MEMORY;
     return KF_OK;
   }
   int64_t net = times.wall_ns - empty_ns;
@@ -121,7 +125,8 @@ static kf_status set_pace(race_state *state, const kf_race_case *c, kf_racer *ra
 static kf_status value(race_state *state, const kf_race_case *c, kf_racer *racer, const kf_race_pace *p,
                        int64_t *ret_ns, kf_err *err) {
   int64_t values[REPEATS];
-  int repeats = p->call_ns * (int64_t)p->calls < REPEAT_BELOW_NS ? REPEATS : 1;
+  int64_t repeat_below_ns = state->options->settings->measure_repeat_below_us * 1000;
+  int repeats = p->call_ns * (int64_t)p->calls < repeat_below_ns ? REPEATS : 1;
   KF_TRY(kf_runner_resume(racer->runner, err));
   for (int i = 0; i < repeats && !over(state); i++)
     KF_TRY(request(state, c, racer, p->calls, p->empty_ns, 0, &values[i], err));
@@ -164,12 +169,12 @@ static kf_status compare_timed(race_state *state, const kf_race_case *c, kf_err 
 
 static void note_sample(kf_race_report *report, const int64_t *case_ns, int ncases) {
   double sum = 0;
-  for (int c = 0; c < ncases; c++)
+  if (report->samples == KF_RACE_SAMPLES_MAX) return;
+  for (int c = 0; c < ncases; c++) {
     sum += log((double)case_ns[c]);
-  if (report->samples < KF_RACE_SAMPLES_MAX)
-    report->candidate_ns[report->samples++] = (int64_t)exp(sum / ncases);
-  for (int c = 0; c < ncases; c++)
-    report->case_ns[c] = case_ns[c];
+    report->case_ns[c][report->samples] = case_ns[c];
+  }
+  report->candidate_ns[report->samples++] = (int64_t)exp(sum / ncases);
 }
 
 /* One block over all cases; *ret_d is the mean log ratio. */
@@ -195,19 +200,6 @@ static kf_status block(race_state *state, kf_race_case *cases, int ncases, bool 
   }
   note_sample(state->report, candidate_ns, ncases);
   *ret_d = sum / ncases;
-  return KF_OK;
-}
-
-static kf_status state_init(race_state *state, const kf_race_options *options, kf_race_report *report,
-                            kf_err *err) {
-  memset(state, 0, sizeof *state);
-  state->options = options;
-  state->report = report;
-  if (options->flush_bytes <= 0) return KF_OK;
-  state->flush = kf_alloc((size_t)options->flush_bytes);
-  if (!state->flush) return kf_nomem(err);
-  memset(state->flush, 1,
-         (size_t)options->flush_bytes); /* real pages: untouched ones are all the same page */
   return KF_OK;
 }
 
@@ -270,14 +262,11 @@ static kf_status run_blocks(race_state *state, kf_race_case *cases, int ncases, 
 
 kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options *options, kf_rule *rule,
                          int until, kf_race_report *report, kf_err *err) {
-  race_state state;
+  race_state state = {.options = options, .report = report};
   if (ncases < 1 || ncases > KF_RACE_CASES_MAX)
     return kf_fail(err, KF_EREFUSED, "a race needs 1 to %d measure cases, not %d", KF_RACE_CASES_MAX, ncases);
   if (report->failed || report->opponent_failed) return KF_OK;
-  KF_TRY(state_init(&state, options, report, err));
-  kf_status status = run_blocks(&state, cases, ncases, rule, until, err);
-  kf_free(state.flush);
-  return status;
+  return run_blocks(&state, cases, ncases, rule, until, err);
 }
 
 static kf_status alone(race_state *state, kf_race_case *cases, int ncases, int blocks, kf_err *err) {
@@ -301,13 +290,11 @@ static kf_status alone(race_state *state, kf_race_case *cases, int ncases, int b
 
 kf_status kf_race_alone(kf_race_case *cases, int ncases, const kf_race_options *options, int blocks,
                         kf_race_report *report, kf_err *err) {
-  race_state state;
+  race_state state = {.options = options, .report = report};
   if (ncases < 1 || ncases > KF_RACE_CASES_MAX)
     return kf_fail(err, KF_EREFUSED, "timing needs 1 to %d measure cases, not %d", KF_RACE_CASES_MAX, ncases);
-  KF_TRY(state_init(&state, options, report, err));
   if (options->before_pair) options->before_pair(options->context);
   kf_status status = alone(&state, cases, ncases, blocks, err);
   if (options->after_pair) options->after_pair(options->context);
-  kf_free(state.flush);
   return status;
 }

@@ -38,9 +38,10 @@ typedef struct {
 
 typedef struct {
   const kf_settings *settings;
-  int64_t flush_bytes;                /* min(2 LLC, measure.flush_max_mib) */
-  int64_t limit_ms;                   /* then a race of 6 blocks ends undecided; 0: none */
-  uint64_t seed;                      /* secret; block seeds come from it */
+  const char *flush;   /* memory that is read to evict what the caches hold; touched before, borrowed */
+  int64_t flush_bytes; /* min(2 LLC, measure.flush_max_mib); 0: no flush */
+  int64_t limit_ms;    /* then a race of 6 blocks ends undecided; 0: none */
+  uint64_t seed;       /* secret; block seeds come from it */
   void (*before_pair)(void *context); /* builds are stopped here */
   void (*after_pair)(void *context);  /* and continued; the protocol is served */
   bool (*canceled)(void *context);
@@ -53,8 +54,8 @@ typedef struct {
   kf_diagnosis diagnosis;
   bool opponent_failed; /* the opponent did: infrastructure, not the candidate's fault */
   int samples;
-  int64_t candidate_ns[KF_RACE_SAMPLES_MAX]; /* geometric mean over cases, one a block */
-  int64_t case_ns[KF_RACE_CASES_MAX];        /* median of the candidate's values so far */
+  int64_t candidate_ns[KF_RACE_SAMPLES_MAX];               /* geometric mean over cases, one a block */
+  int64_t case_ns[KF_RACE_CASES_MAX][KF_RACE_SAMPLES_MAX]; /* the same by case */
 } kf_race_report;
 
 /* Adds blocks to `rule` until it is finished or has `until` blocks (0: until finished). May be called again

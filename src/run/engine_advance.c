@@ -16,17 +16,26 @@ int64_t kf__engine_clamp(int64_t nano) {
                                       : nano;
 }
 
-/* Bit by bit, so that no floating point comes into a decision. a and b are below 2^37, so the sum fits 2^75.
- */
-int64_t kf__engine_half(int64_t a, int64_t b) {
-  unsigned __int128 sum =
-      (unsigned __int128)a * (unsigned __int128)a + (unsigned __int128)b * (unsigned __int128)b;
+/* Bit by bit, so that no floating point comes into a decision. */
+static int64_t root_of(unsigned __int128 value) {
   int64_t root = 0;
   for (int64_t bit = INT64_C(1) << 38; bit > 0; bit >>= 1) {
     unsigned __int128 tried = (unsigned __int128)(root | bit);
-    if (tried * tried <= sum) root |= bit;
+    if (tried * tried <= value) root |= bit;
   }
   return kf__engine_clamp(root);
+}
+
+static unsigned __int128 square(int64_t a) {
+  return (unsigned __int128)a * (unsigned __int128)a; /* below 2^74: a is below 2^37 */
+}
+
+int64_t kf__engine_half(int64_t a, int64_t b) {
+  return root_of(square(a) + square(b));
+}
+
+int64_t kf__engine_other_half(int64_t whole, int64_t part) {
+  return root_of(square(whole) - square(part));
 }
 
 const kf_anchor *kf__engine_anchor_of(const kf_engine *engine, int64_t id) {
@@ -137,7 +146,7 @@ static kf_status choose_anchor(kf_engine *engine, kf_err *err) {
                      .cell = kf__engine_record(engine, baseline)->cell,
                      .entry = {baseline, 0, 0},
                      .raced = baseline};
-  return kf__engine_place(engine, &first, 0, KF_RACE_NONE, err);
+  return kf__engine_place(engine, &first, 0, KF_RACE_NONE, true, err);
 }
 
 static kf_status advance_seeds(kf_engine *engine, kf_err *err) {

@@ -28,10 +28,13 @@ kf_status kf__engine_evaluate(kf_engine *engine, const kf_evaluate *what, kf_err
   kf_body body;
   kf__body_begin(&body);
   kf__body_int(&body, "against", what->against);
-  /* A duel between equals would always take the rule's last block; undecided before it, the incumbent stays.
-   */
-  bool duel = what->purpose == KF_PURPOSE_DUEL;
-  kf__body_int(&body, "blocks_max", duel ? engine->config.settings.search_duel_blocks : 0);
+  /* A race between equals would always take the rule's last block. A judgement only has to place the
+   * candidate; what is undecided is left to the duel, and undecided there the incumbent stays. */
+  const kf_settings *settings = &engine->config.settings;
+  int64_t blocks_max = what->purpose == KF_PURPOSE_DUEL    ? settings->search_duel_blocks
+                       : what->purpose == KF_PURPOSE_JUDGE ? settings->search_judge_blocks
+                                                           : 0;
+  kf__body_int(&body, "blocks_max", blocks_max);
   kf__body_int(&body, "blocks_min", what->blocks_min);
   if (what->closes != 0) kf__body_int(&body, "closes", what->closes);
   kf__body_int(&body, "id", what->id);
@@ -255,17 +258,40 @@ static kf_status ask_duel(kf_engine *engine, const kf_insert *what, int64_t agai
   return kf__engine_evaluate(engine, &duel, err);
 }
 
+/* Half-width of the candidate's own race: what the anchor's link adds to it is the same for all that raced
+ * this anchor. */
+static int64_t own_half(const kf_engine *engine, int64_t raced, int64_t half_nano) {
+  const kf_anchor *anchor = kf__engine_anchor_of(engine, raced);
+  int64_t link = anchor != NULL ? anchor->half_nano : 0;
+  return link < half_nano ? kf__engine_other_half(half_nano, link) : 0;
+}
+
+/* Surely not better than the elite? Both against the same anchor: the link cancels
+ * (docs/internals/search.md). */
+static bool is_beaten(const kf_engine *engine, const kf_insert *what, const kf_entry *elite) {
+  const kf_record *record = kf__engine_record(engine, elite->id);
+  int64_t half = what->entry.half_nano, elite_half = elite->half_nano;
+  if (record->raced == (uint64_t)what->raced) {
+    half = own_half(engine, what->raced, half);
+    elite_half = own_half(engine, what->raced, elite_half);
+  }
+  return what->entry.score_nano + half < elite->score_nano - elite_half;
+}
+
+/* `last`: the race was a duel, whose tie is final; a judgement that leaves hope against the anchor itself is
+ * not. */
 kf_status kf__engine_place(kf_engine *engine, kf_insert *what, int64_t raced, kf_race_outcome outcome,
-                           kf_err *err) {
+                           bool last, kf_err *err) {
   const kf_archive_cell *cell = kf_archive_find(engine->archive, &what->cell);
   if (cell == NULL) return insert_as(engine, what, KF_INSERT_NEW, err);
   kf_insert_status behind = is_kept(cell, &what->entry) ? KF_INSERT_RUNNER_UP : KF_INSERT_DROPPED;
   if (cell->elite.id == raced) {
     if (outcome == KF_RACE_FASTER) return insert_as(engine, what, KF_INSERT_ELITE, err);
+    bool hope = outcome == KF_RACE_TIE && what->entry.score_nano > cell->elite.score_nano;
+    if (hope && !last) return ask_duel(engine, what, cell->elite.id, err);
     return insert_as(engine, what, outcome == KF_RACE_TIE ? KF_INSERT_RUNNER_UP : behind, err);
   }
-  int64_t high = what->entry.score_nano + what->entry.half_nano;
-  if (high < cell->elite.score_nano - cell->elite.half_nano) return insert_as(engine, what, behind, err);
+  if (is_beaten(engine, what, &cell->elite)) return insert_as(engine, what, behind, err);
   return ask_duel(engine, what, cell->elite.id, err);
 }
 
@@ -319,7 +345,7 @@ static kf_status judge_verdict(kf_engine *engine, const kf_request *request, con
       .low_nano = kf__engine_clamp(verdict->race.low_nano),
       .raced = against,
   };
-  return kf__engine_place(engine, &insert, against, verdict->race.outcome, err);
+  return kf__engine_place(engine, &insert, against, verdict->race.outcome, false, err);
 }
 
 static void scored_insert(const kf_engine *engine, int64_t id, int64_t closes, kf_insert *ret_insert) {
@@ -345,7 +371,7 @@ static kf_status duel_verdict(kf_engine *engine, const kf_request *request, cons
   kf_insert insert;
   scored_insert(engine, id, request->ask.request, &insert);
   return kf__engine_place(engine, &insert, request->ask.against,
-                          lost ? KF_RACE_SLOWER : verdict->race.outcome, err);
+                          lost ? KF_RACE_SLOWER : verdict->race.outcome, true, err);
 }
 
 /* The anchor over the baseline; with it the baseline and the anchor enter their cells (see
@@ -364,14 +390,14 @@ static kf_status link_verdict(kf_engine *engine, const kf_request *request, cons
                      .cell = kf__engine_record(engine, baseline)->cell,
                      .entry = {baseline, 0, 0},
                      .raced = baseline};
-  KF_TRY(kf__engine_place(engine, &first, 0, KF_RACE_NONE, err));
+  KF_TRY(kf__engine_place(engine, &first, 0, KF_RACE_NONE, true, err));
   kf_insert second = {.id = id,
                       .scored = true,
                       .cell = kf__engine_record(engine, id)->cell,
                       .entry = {id, anchor.link_nano, anchor.half_nano},
                       .low_nano = low,
                       .raced = baseline};
-  return kf__engine_place(engine, &second, baseline, outcome, err);
+  return kf__engine_place(engine, &second, baseline, outcome, true, err);
 }
 
 static bool is_wrong(const kf_verdict *verdict) {

@@ -154,7 +154,7 @@ kf_status kf__engine_insert(kf_engine *engine, const kf_insert *what, kf_err *er
 /* Puts a scored candidate into its cell, or asks for the duel that decides. `raced`: the opponent of
  * `outcome`. */
 kf_status kf__engine_place(kf_engine *engine, kf_insert *what, int64_t raced, kf_race_outcome outcome,
-                           kf_err *err);
+                           bool last, kf_err *err);
 kf_status kf__engine_anchor(kf_engine *engine, const kf_anchor *anchor, int64_t closes, kf_err *err);
 
 /* ---- engine_advance.c ---- */
@@ -164,6 +164,8 @@ kf_status kf__engine_advance(kf_engine *engine, kf_err *err);
 const kf_anchor *kf__engine_anchor_of(const kf_engine *engine,
                                       int64_t id); /* the last entry of `id`, NULL if none */
 int64_t kf__engine_half(int64_t a, int64_t b);     /* floor of sqrt(a^2 + b^2) */
+int64_t kf__engine_other_half(int64_t whole,
+                              int64_t part); /* floor of sqrt(whole^2 - part^2), part <= whole */
 int64_t kf__engine_clamp(int64_t nano);
 
 /* ---- engine_propose.c ---- */

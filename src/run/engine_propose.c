@@ -36,12 +36,20 @@ static bool has_params(const kf_engine *engine, int64_t id) {
   return kf__engine_record(engine, id)->binding != 0;
 }
 
-static void gather(const kf_engine *engine, bool tunable, elites *ret_elites) {
+static void gather(const kf_engine *engine, bool tunable, int64_t least_nano, elites *ret_elites) {
   ret_elites->count = 0;
   for (int i = 0; i < kf_archive_count(engine->archive); i++) {
     const kf_entry *elite = &kf_archive_at(engine->archive, i)->elite;
-    if (!tunable || has_params(engine, elite->id)) ret_elites->items[ret_elites->count++] = *elite;
+    if (elite->score_nano < least_nano || (tunable && !has_params(engine, elite->id))) continue;
+    ret_elites->items[ret_elites->count++] = *elite;
   }
+}
+
+/* Parameters are worth tuning where the kernel is near the best already; elsewhere `sample` looks. */
+static int64_t least_tunable(const kf_engine *engine) {
+  const kf_archive_cell *best = kf_archive_best(engine->archive);
+  if (best == NULL) return INT64_MIN;
+  return best->elite.score_nano - (int64_t)(engine->config.settings.search_tune_within * 1e9);
 }
 
 /* ---- parents: 20/70/10 ---- */
@@ -93,11 +101,13 @@ static int64_t weighted(const kf_engine *engine, const elites *from, kf_rng *rng
 }
 
 /* Any correct candidate that still is one; 0 if a few draws find none. */
-static int64_t any_correct(const kf_engine *engine, bool tunable, kf_rng *rng) {
+static int64_t any_correct(const kf_engine *engine, bool tunable, int64_t least_nano, kf_rng *rng) {
   for (int i = 0; i < TRIES && engine->correct.count > 0; i++) {
     int64_t id = engine->correct.items[kf_rng_below(rng, engine->correct.count)];
     const kf_record *record = kf__engine_record(engine, id);
-    if (!(record->flags & KF_FLAG_DEMOTED) && (!tunable || has_params(engine, id))) return id;
+    bool scored = record->flags & KF_FLAG_SCORED && record->score_nano >= least_nano;
+    if (record->flags & KF_FLAG_DEMOTED || (tunable && !(scored && has_params(engine, id)))) continue;
+    return id;
   }
   return 0;
 }
@@ -106,10 +116,11 @@ static int64_t choose_parent(const kf_engine *engine, bool tunable, int64_t id) 
   kf_rng rng;
   elites from;
   kf_rng_init(&rng, engine->config.seed, (uint64_t)id, DRAW_PARENT);
-  gather(engine, tunable, &from);
+  int64_t least_nano = tunable ? least_tunable(engine) : INT64_MIN;
+  gather(engine, tunable, least_nano, &from);
   double draw = kf_rng_unit(&rng), uniform = engine->config.settings.search_uniform;
   if (from.count == 0 || (draw >= uniform && draw < uniform + engine->config.settings.search_any_correct)) {
-    int64_t any = any_correct(engine, tunable, &rng);
+    int64_t any = any_correct(engine, tunable, least_nano, &rng);
     if (any != 0 || from.count == 0) return any;
   }
   if (draw < uniform) return from.items[kf_rng_below(&rng, (uint64_t)from.count)].id;
@@ -138,7 +149,7 @@ static int64_t choose_template(const kf_engine *engine, kf_rng *rng) {
   elites from, templates = {.count = 0};
   for (int64_t id = 1; id <= engine->nseeds; id++)
     if (is_usable_seed(kf__engine_record(engine, id))) add_template(engine, id, &templates);
-  gather(engine, true, &from);
+  gather(engine, true, INT64_MIN, &from);
   for (int i = 0; i < from.count; i++)
     add_template(engine, from.items[i].id, &templates);
   return templates.count == 0 ? 0 : templates.items[kf_rng_below(rng, (uint64_t)templates.count)].id;

@@ -75,16 +75,16 @@ kf_verdict_kind kf_check_run_verdict(const kf_run_result *run, const kf_calls *c
 }
 
 /* A guard byte changed: a write outside a buffer that stayed within its pages. */
-static bool guards_broken(kf_rig *rig, kf_check_result *result) {
+kf_verdict_kind kf_check_guards(kf_rig *rig, kf_diagnosis *ret_diagnosis) {
   int slot = -1;
   int64_t offset = 0;
-  if (!rig->region || kf_region_guards_ok(rig->region, &slot, &offset)) return false;
+  if (!rig->region || kf_region_guards_ok(rig->region, &slot, &offset)) return KF_VERDICT_CORRECT;
   kf_region_guards_restore(rig->region);
   const kf_buffer_spec *buffer = NULL;
   for (int b = 0; b < rig->calls->nbuffers; b++)
     if (rig->slot[b] == slot) buffer = &rig->calls->buffers[b];
-  kf_diagnosis *diagnosis = &result->diagnosis;
-  result->kind = KF_VERDICT_WRONG_MEMORY;
+  kf_diagnosis *diagnosis = ret_diagnosis;
+  memset(diagnosis, 0, sizeof *diagnosis);
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "out_of_bounds");
   snprintf(diagnosis->where, sizeof diagnosis->where, "%.60s of %.90s", buffer ? buffer->name : "?",
            rig->inputs->case_text);
@@ -93,7 +93,7 @@ static bool guards_broken(kf_rig *rig, kf_check_result *result) {
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
            "guard byte at offset %" PRId64 " changed; the buffer has %" PRId64 " bytes", offset,
            buffer ? buffer->bytes : 0);
-  return true;
+  return KF_VERDICT_WRONG_MEMORY;
 }
 
 static void hash_outputs(const kf_rig *rig, kf_hash *ret_hash) {
@@ -141,7 +141,8 @@ kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expec
   }
   result.wall_ns = times.wall_ns;
   KF_TRY(kf_runner_stop(runner, err));
-  if (!guards_broken(rig, &result)) KF_TRY(compare_outputs(rig, expected, pattern, &result, err));
+  result.kind = kf_check_guards(rig, &result.diagnosis);
+  if (result.kind == KF_VERDICT_CORRECT) KF_TRY(compare_outputs(rig, expected, pattern, &result, err));
   hash_outputs(rig, &result.outputs);
   KF_TRY(kf_runner_resume(runner, err));
   *ret_result = result;

@@ -18,6 +18,9 @@ typedef struct {
  * like the runner is finished. */
 kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expected, int pattern,
                         int64_t deadline_ns, kf_check_result *ret_result, kf_err *err);
+/* KF_VERDICT_WRONG_MEMORY with the diagnosis if the bytes around a buffer changed (they are then restored),
+ * else CORRECT. */
+kf_verdict_kind kf_check_guards(kf_rig *rig, kf_diagnosis *ret_diagnosis);
 /* What a failed run means as a verdict. `buffers` names them for wrong_memory (NULL allowed). */
 kf_verdict_kind kf_check_run_verdict(const kf_run_result *run, const kf_calls *calls, const char *case_text,
                                      kf_diagnosis *ret_diagnosis);

@@ -45,8 +45,7 @@ static double *to_doubles(kf_type type, const void *raw, int64_t count) {
 static kf_status run_initial(const kf_expected_source *source, kf_inputs *inputs,
                              double *ret_values[KF_ARGS_MAX], kf_err *err) {
   void *raw[KF_ARGS_MAX] = {0};
-  KF_TRY(source->run_initial(source->context, inputs, raw, err));
-  kf_status status = KF_OK;
+  kf_status status = source->run_initial(source->context, inputs, raw, err);
   for (int a = 0; a < inputs->task->nargs && status == KF_OK; a++) {
     if (!raw[a]) continue;
     ret_values[a] = to_doubles(inputs->task->args[a].type, raw[a], inputs->elements[a]);

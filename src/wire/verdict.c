@@ -124,48 +124,7 @@ int64_t kf_ratio_nano(double ln_ratio) {
   return llround(nano);
 }
 
-/* ---- UTF-8 ---- */
-
-/* Length of the well-formed sequence at `text` (RFC 3629: no overlong forms, no surrogates), 0 if there is
- * none. */
-static size_t utf8_length(const unsigned char *text, size_t left) {
-  if (left == 0) return 0;
-  unsigned char lead = text[0];
-  if (lead < 0x80) return 1;
-  size_t len = lead >= 0xC2 && lead <= 0xDF   ? 2
-               : (lead & 0xF0) == 0xE0        ? 3
-               : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                              : 0;
-  if (len == 0 || left < len) return 0;
-  for (size_t i = 1; i < len; i++)
-    if ((text[i] & 0xC0) != 0x80) return 0;
-  if ((lead == 0xE0 && text[1] < 0xA0) || (lead == 0xED && text[1] > 0x9F)) return 0;
-  if ((lead == 0xF0 && text[1] < 0x90) || (lead == 0xF4 && text[1] > 0x8F)) return 0;
-  return len;
-}
-
-/* A JSON string of a fixed field. NULL: no memory. */
-static json_t *clean_string(const char *text, size_t room) {
-  size_t len = strnlen(text, room);
-  char *clean = kf_alloc(3 * len + 1);
-  if (clean == NULL) return NULL;
-  size_t out = 0;
-  for (size_t i = 0; i < len;) {
-    size_t step = utf8_length((const unsigned char *)text + i, len - i);
-    if (step == 0) {
-      memcpy(clean + out, "\xEF\xBF\xBD", 3);
-      out += 3;
-      i++;
-      continue;
-    }
-    memcpy(clean + out, text + i, step);
-    out += step;
-    i += step;
-  }
-  json_t *value = json_stringn(clean, out);
-  kf_free(clean);
-  return value;
-}
+/* ---- text ---- */
 
 /* Copies into a field, cut before the character that does not fit whole. */
 static void copy_cut(char *field, size_t room, const char *text) {
@@ -202,7 +161,7 @@ static void put(writer *w, const char *key, json_t *value) {
 }
 
 static void put_text(writer *w, const char *key, const char *text, size_t room) {
-  put(w, key, clean_string(text, room));
+  put(w, key, kf_json_text(text, room));
 }
 #define PUT_TEXT(w, key, field) put_text((w), (key), (field), sizeof(field))
 
