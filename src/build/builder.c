@@ -146,14 +146,12 @@ int kf_build_fd(const kf_build *build) {
 
 kf_status kf_build_pause(kf_build *build, kf_err *err) {
   if (build->done || build->pause_start_ns != 0) return KF_OK;
-  KF_TRY(kf_child_stop(build->child, err));
   build->pause_start_ns = kf_now_ns();
-  return KF_OK;
+  return kf_child_pause(build->child, err);
 }
 
 kf_status kf_build_resume(kf_build *build, kf_err *err) {
-  if (build->pause_start_ns == 0) return KF_OK;
-  build->paused_ns += kf_now_ns() - build->pause_start_ns;
+  if (build->pause_start_ns != 0) build->paused_ns += kf_now_ns() - build->pause_start_ns;
   build->pause_start_ns = 0;
   return build->done ? KF_OK : kf_child_continue(build->child, err);
 }

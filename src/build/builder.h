@@ -51,7 +51,9 @@ int kf_build_fd(const kf_build *build); /* readable when there is progress to be
 kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err);
 kf_status kf_build_outcome_take(kf_build *build, kf_build_outcome *ret_outcome, kf_err *err);
 void kf_build_outcome_done(kf_build_outcome *outcome);
-/* SIGSTOP/SIGCONT of all that a build started; time stopped does not count against its limit. */
+/* SIGSTOP/SIGCONT of all that a build started; time stopped does not count against its limit. Neither waits:
+ * a builder that is just starting the linker stops once that has begun. A pause that failed is to be resumed
+ * all the same. */
 kf_status kf_build_pause(kf_build *build, kf_err *err);
 kf_status kf_build_resume(kf_build *build, kf_err *err);
 void kf_build_free(kf_build *build); /* kills if unfinished */

@@ -35,9 +35,12 @@ kf_status kf_child_spawn(const kf_child_options *options, kf_child **ret_child, 
 pid_t kf_child_pid(const kf_child *child);
 int kf_child_pidfd(const kf_child *child); /* readable when it ended; for poll loops */
 
-/* SIGSTOP / SIGCONT to the whole group; stop returns once the group leader is seen stopped (or ended). */
+/* SIGSTOP / SIGCONT to the whole group; stop returns once the group leader is seen stopped (or ended). Only
+ * for children that start no processes: a leader inside vfork cannot report that it is stopped. */
 kf_status kf_child_stop(kf_child *child, kf_err *err);
 kf_status kf_child_continue(kf_child *child, kf_err *err);
+/* SIGSTOP to the whole group without waiting for the report: it stops when it next leaves the kernel. */
+kf_status kf_child_pause(kf_child *child, kf_err *err);
 /* SIGKILL to the group and every descendant; returns once all are gone (bounded: 10 s, then KF_EIO). */
 kf_status kf_child_kill(kf_child *child, kf_err *err);
 /* Kills if needed, reaps, frees. Accepts NULL. */

@@ -121,10 +121,16 @@ kf_status kf_child_wait(kf_child *child, int64_t deadline_ns, kf_exit *ret_exit,
   }
 }
 
-kf_status kf_child_stop(kf_child *child, kf_err *err) {
+kf_status kf_child_pause(kf_child *child, kf_err *err) {
   if (child->ended) return KF_OK;
   if (kill(-child->pid, SIGSTOP) != 0 && errno != ESRCH)
     return kf_fail(err, KF_EIO, "child %d: stop: %s", (int)child->pid, strerror(errno));
+  return KF_OK;
+}
+
+kf_status kf_child_stop(kf_child *child, kf_err *err) {
+  if (child->ended) return KF_OK;
+  KF_TRY(kf_child_pause(child, err));
   int64_t deadline_ms = kf_now_ms() + STOP_LIMIT_MS;
   /* The state is reported once every thread of the leader has stopped. Yields first: it takes some ten
    * microseconds. */

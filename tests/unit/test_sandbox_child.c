@@ -99,6 +99,25 @@ static int role_family(int fd) {
   return role_sleep(fd);
 }
 
+static __attribute__((noinline)) pid_t vfork_sleeper(void) {
+  pid_t pid = vfork();
+  if (pid == 0) {
+    usleep(20000);
+    _exit(0);
+  }
+  return pid;
+}
+
+/* Sits in vfork most of the time. */
+static int role_vforks(int fd) {
+  (void)fd;
+  for (int i = 0; i < 30; i++) {
+    pid_t pid = vfork_sleeper();
+    if (pid < 0 || waitpid(pid, NULL, 0) != pid) return 1;
+  }
+  return 0;
+}
+
 /* Leaves members of its group behind. */
 static int role_leaves(int fd) {
   for (int i = 0; i < 5; i++)
@@ -116,11 +135,17 @@ static int role_eat(int fd) {
   }
 }
 
-static const kf_role_entry roles[] = {{"exit3", role_exit3},   {"sleep", role_sleep},
-                                      {"spin", role_spin},     {"segv", role_segv},
-                                      {"flood", role_flood},   {"inherit", role_inherit},
-                                      {"family", role_family}, {"leaves", role_leaves},
-                                      {"eat", role_eat},       {NULL, NULL}};
+static const kf_role_entry roles[] = {{"exit3", role_exit3},
+                                      {"sleep", role_sleep},
+                                      {"spin", role_spin},
+                                      {"segv", role_segv},
+                                      {"flood", role_flood},
+                                      {"inherit", role_inherit},
+                                      {"family", role_family},
+                                      {"leaves", role_leaves},
+                                      {"eat", role_eat},
+                                      {"vforks", role_vforks},
+                                      {NULL, NULL}};
 
 /* ---- helpers ---- */
 
@@ -270,6 +295,29 @@ static void test_sandbox_child__stop_holds_and_continue_goes_on(void **state) {
   assert_no_process_left();
 }
 
+static void test_sandbox_child__pause_does_not_wait_for_a_leader_in_vfork(void **state) {
+  (void)state;
+  enum { ROUNDS = 200, LIMIT_MS = 50, SLOW_MAX = 4 };
+  int slow = 0; /* some, because other work may take the core from this test */
+  kf_child *child = start("vforks");
+  for (int round = 0; round < ROUNDS; round++) {
+    int64_t start_ms = kf_now_ms();
+    OK(kf_child_pause(child, &err));
+    slow += kf_now_ms() - start_ms > LIMIT_MS;
+    kf_sleep_ms(1);
+    start_ms = kf_now_ms();
+    OK(kf_child_continue(child, &err));
+    slow += kf_now_ms() - start_ms > LIMIT_MS;
+    kf_sleep_ms(1);
+  }
+  assert_true(slow <= SLOW_MAX);
+  kf_exit end = wait_for(child, 30000);
+  assert_int_equal(end.kind, KF_EXIT_CODE);
+  assert_int_equal(end.code, 0);
+  kf_child_free(child);
+  assert_no_process_left();
+}
+
 static void test_sandbox_child__kill_takes_a_stopped_child(void **state) {
   (void)state;
   kf_exit end;
@@ -374,6 +422,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_sandbox_child__inherits_only_what_is_listed),
       cmocka_unit_test(test_sandbox_child__output_is_capped),
       cmocka_unit_test(test_sandbox_child__stop_holds_and_continue_goes_on),
+      cmocka_unit_test(test_sandbox_child__pause_does_not_wait_for_a_leader_in_vfork),
       cmocka_unit_test(test_sandbox_child__kill_takes_a_stopped_child),
       cmocka_unit_test(test_sandbox_child__kill_takes_those_who_left_the_group),
       cmocka_unit_test(test_sandbox_child__the_end_of_the_leader_ends_its_group),

@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +86,20 @@ static int check_common(void) {
   CHECK(33, prctl(PR_GET_DUMPABLE) == 0);
   CHECK(34, open("/etc/hostname", O_RDONLY) >= 0);
   CHECK(35, open("own", O_RDWR | O_CREAT, 0600) >= 0 && rename("own", "other") == 0 && unlink("other") == 0);
+  /* By path and by a descriptor that is open for reading, inside and outside: with or without Landlock. */
+  static const char *const files[] = {"inside", "../kf-test-outside"};
+  int inside = open("inside", O_RDWR | O_CREAT, 0600);
+  CHECK(37, inside >= 0 && write(inside, "text", 4) == 4 && ftruncate(inside, 3) == 0);
+  for (size_t i = 0; i < KF_COUNTOF(files); i++) {
+    CHECK(38, denied(syscall(SYS_truncate, files[i], 0)) && denied(syscall(SYS_chmod, files[i], 0)) &&
+                  denied(syscall(SYS_fchmodat, AT_FDCWD, files[i], 0)) &&
+                  denied(syscall(SYS_utimensat, AT_FDCWD, files[i], NULL, 0)) &&
+                  denied(syscall(SYS_utime, files[i], NULL)) && denied(syscall(SYS_utimes, files[i], NULL)) &&
+                  denied(syscall(SYS_futimesat, AT_FDCWD, files[i], NULL)));
+  }
+  int read_only = open("inside", O_RDONLY);
+  CHECK(39, read_only >= 0 && denied(fchmod(read_only, 0)) && denied(futimens(read_only, NULL)) &&
+                unlink("inside") == 0);
   char enforced[KF_SANDBOX_TEXT_MAX];
   CHECK(36, enter(KF_PROFILE_RUNNER, enforced) == KF_EBUG);
   return 0;
@@ -208,7 +223,14 @@ static void run_role(const char *role) {
   kf_exit end;
   kf_buf text;
   kf_child *child = NULL;
-  assert_int_equal(kf_fs_mkdtemp(dir, "kf-test", &err), KF_OK);
+  char top[KF_PATH_MAX], outside[KF_PATH_MAX];
+  struct stat info;
+  assert_int_equal(kf_fs_mkdtemp(top, "kf-test", &err), KF_OK);
+  assert_int_equal(kf_fs_join(dir, top, "work", &err), KF_OK);
+  assert_int_equal(kf_fs_mkdirs(dir, &err), KF_OK);
+  assert_int_equal(kf_fs_join(outside, top, "kf-test-outside", &err), KF_OK);
+  assert_int_equal(kf_fs_write(outside, "text", 4, &err), KF_OK);
+  assert_int_equal(chmod(outside, 0640), 0);
   assert_int_equal(kf_channel_pair(SOCK_STREAM, fds, &err), KF_OK);
   kf_child_options options = {.argv = argv, .work_dir = dir, .fds = {fds[1]}, .nfds = 1};
   assert_int_equal(kf_child_spawn(&options, &child, &err), KF_OK);
@@ -221,7 +243,10 @@ static void run_role(const char *role) {
   kf_child_free(child);
   close(fds[0]);
   close(fds[1]);
-  assert_int_equal(kf_fs_remove_tree(dir, &err), KF_OK);
+  assert_int_equal(stat(outside, &info), 0);
+  assert_int_equal(info.st_size, 4);
+  assert_int_equal(info.st_mode & 07777, 0640);
+  assert_int_equal(kf_fs_remove_tree(top, &err), KF_OK);
 }
 
 static void test_sandbox_filter__runner_profile(void **state) {
