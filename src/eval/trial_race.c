@@ -123,7 +123,8 @@ static kf_status book_report(kf_trial *trial, int stage, kf_err *err) {
 }
 
 /* The ratio below which stage 1 drops: measured against the elite of the candidate's own cell, never the best
- * of all (EVALUATION Timing 14); 0 where the cell is empty: nothing is dropped from an empty cell. */
+ * of all (docs/internals/evaluation.md, Stages); 0 where the cell is empty: nothing is dropped from an empty
+ * cell. */
 static double drop_ratio(const kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
   if (j->verified) return 0;
@@ -220,7 +221,7 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   memset(&trial->report, 0, sizeof trial->report);
   KF_TRY(
       kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
-  if (trial->rule.six) trial->rule.blocks_min = CLEAR_BLOCKS; /* Timing 4: six are enough in stage 3 too */
+  if (trial->rule.six) trial->rule.blocks_min = CLEAR_BLOCKS; /* T7: six are enough in stage 3 too */
   KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
   KF_TRY(book_report(trial, 3, err));
   if (kf_trial_decided(trial)) return KF_OK;
@@ -230,7 +231,7 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   return KF_OK;
 }
 
-/* The pooled interval, widened to contain every process's median (EVALUATION Timing 14). */
+/* The pooled interval, widened to contain every process's median (docs/internals/evaluation.md, T14). */
 static void book_confirmation(kf_trial *trial, const pool *p) {
   kf_verdict *v = trial->verdict;
   const kf_settings *settings = trial->judgement->settings;
