@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_checks.py - check_flow.py and check_size.py refuse what they should, on small trees made here."""
+"""test_checks.py - check_flow.py, check_size.py and check_words.py refuse what they should, on small trees made here."""
 import os
 import subprocess
 import sys
@@ -87,6 +87,38 @@ class Size(unittest.TestCase):
         status, output = run("check_size.py", {"src/base/a.h": "\n" * 801})
         self.assertEqual(status, 1, output)
         self.assertIn("src/base/a.h: file of 801 lines", output)
+
+
+class Words(unittest.TestCase):
+    def refused(self, path, text, place):
+        status, output = run("check_words.py", {path: text})
+        self.assertEqual(status, 1, text)
+        self.assertIn(place, output)
+
+    def allowed(self, path, text):
+        status, output = run("check_words.py", {path: text})
+        self.assertEqual(status, 0, output)
+
+    def test_documents_that_are_not_here(self):
+        for reference in ("SEARCH 2", "EVALUATION Timing 4", "EVALUATION, Correctness (a)", "DESIGN.md", "CONTRACTS 1"):
+            self.refused("src/a.c", f"/* x\n * ({reference}) */\n", "src/a.c:2:")
+        self.refused("src/a.c", "/* of EVALUATION\n * Memory */\n", "src/a.c:1:")
+        self.refused("src/a.c", "int a; /* tried [t] */\n", "src/a.c:1:")
+        self.allowed("src/a.c", 'int t[T]; int DESIGN = 1; for (t = 0; o[t] != 0; t++) s[t] += 1; /* A SEARCH. */\n')
+        self.allowed("docs/a.md", "docs/internals/search.md, Parents; shape: [m]\n")
+
+    def test_paths_of_one_machine(self):
+        for path in ("/work/x", "/root/x", "/tmp/x", "/home/x"):
+            self.refused("docs/a.md", f"\nin `{path}`\n", "docs/a.md:2:")
+        self.refused("src/a.c", 'f("/work/x");\n', "src/a.c:1:")
+        self.allowed("src/a.c", 'f("/tmp/x");\n')
+        self.allowed("docs/a.md", "src/work/x and network/tmp/x\n")
+
+    def test_words(self):
+        self.refused("src/a.c", "/* issue #12 */\n", "src/a.c:1:")
+        self.refused("src/a.c", "/* TODO: x */\n", "src/a.c:1:")
+        self.allowed("src/a.c", 'f("kf-XXXXXX"); /* an issue of noise */\n')
+        self.allowed("src/a.c", 'f("/work/x"); /* words: allowed */\n')
 
 
 class Includes(unittest.TestCase):

@@ -13,7 +13,7 @@ enum {
   SLOTS = 1 + LEVELS * LEVELS * LEVELS * LEVELS,
 };
 
-/* -ln 0.1 in nano units: SEARCH 2, QD-score. */
+/* -ln 0.1 in nano units: the QD-score of docs/internals/search.md. */
 static const int64_t QD_OFFSET_NANO = 2302585093;
 
 typedef struct {

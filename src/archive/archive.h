@@ -1,7 +1,7 @@
-/* archive.h - the quality-diversity archive: cells with an elite and two runners-up (SEARCH 2). A pure fold
- * over decisions: no I/O, no clock, no randomness; who belongs where was decided by a race, here it is only
- * kept. Integers only (nano-log units). Candidates are named by proposal id. Memory is O(filled cells);
- * constant-time inserts. Threads: one owner. */
+/* archive.h - the quality-diversity archive: cells with an elite and two runners-up
+ * (docs/internals/search.md). A pure fold over decisions: no I/O, no clock, no randomness; who belongs where
+ * was decided by a race, here it is only kept. Integers only (nano-log units). Candidates are named by
+ * proposal id. Memory is O(filled cells); constant-time inserts. Threads: one owner. */
 #ifndef KF_ARCHIVE_ARCHIVE_H
 #define KF_ARCHIVE_ARCHIVE_H
 
@@ -61,7 +61,7 @@ const kf_archive_cell *kf_archive_at(const kf_archive *archive,
 const kf_archive_cell *
 kf_archive_best(const kf_archive *archive); /* by score - half of the elite; NULL if empty */
 int kf_archive_frontier(const kf_archive *archive, int64_t ret_ids[KF_FRONTIER_MAX]);
-/* QD-score: sum over cells of max(0, D - ln 0.1), nano (SEARCH 2). */
+/* QD-score: sum over cells of max(0, D - ln 0.1), nano (docs/internals/search.md). */
 int64_t kf_archive_qd_nano(const kf_archive *archive);
 
 #endif

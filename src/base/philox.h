@@ -1,6 +1,7 @@
 /* philox.h - Philox4x32-10, a counter-based generator: the same bits on host and device, in any order.
  * Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 5.3 and table 2.
- * Search draws are keyed (run seed, proposal id, purpose) so that keys, not draws, are logged (CONTRACTS 7).
+ * Search draws are keyed (run seed, proposal id, purpose) so that keys, not draws, are logged
+ * (docs/internals/search.md).
  */
 #ifndef KF_BASE_PHILOX_H
 #define KF_BASE_PHILOX_H

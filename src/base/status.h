@@ -36,7 +36,7 @@ typedef struct {
 
 /* Name of a status ("invalid input"), never NULL. */
 const char *kf_status_name(kf_status s);
-/* Exit code of CONTRACTS 6 for a failure that ends the program: 2, 3, 4, 5 or 70. */
+/* Exit code of docs/cli.md for a failure that ends the program: 2, 3, 4, 5 or 70. */
 int kf_status_exit_code(kf_status s);
 
 kf_status kf_err_set_at(kf_err *err, const char *file, int line, kf_status code, const char *fmt, ...)

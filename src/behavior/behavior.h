@@ -1,4 +1,4 @@
-/* behavior.h - evidence of a kernel's structure -> cell of the archive (SEARCH 1).
+/* behavior.h - evidence of a kernel's structure -> cell of the archive (docs/internals/search.md).
  * Evidence comes from the syntax tree after preprocessing with the parameters bound (libclang, loaded by
  * dlopen inside a compiler sandbox: the source is hostile), never from comments, strings, names or dead code.
  * The mapping is a pure function. */
@@ -34,7 +34,7 @@ typedef struct {
   int sweeps;           /* most sweeps of the naive kernel over any input */
   bool split_reduction; /* the naive kernel itself splits a reduction: then that is no step beyond it */
 } kf_behavior_base;
-/* Levels by the table of SEARCH 1; the unknown cell when evidence is unknown. */
+/* Levels by the table of docs/internals/search.md; the unknown cell when evidence is unknown. */
 kf_cell kf_behavior_cell(const kf_evidence *evidence, const kf_behavior_base *base);
 
 #endif

@@ -1,4 +1,4 @@
-/* cell.c - evidence -> cell of the archive, by the table of SEARCH 1. */
+/* cell.c - evidence -> cell of the archive, by the table of docs/internals/search.md. */
 #include "behavior/behavior.h"
 
 enum { ENOUGH_ACCUMULATORS = 4 };

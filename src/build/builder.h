@@ -3,9 +3,9 @@
  *
  * The OpenCL builder compiles, then launches each (kernel, local size, size class) of the given plans once on
  * memory of its own, so that PoCL's lazy work-group code is in the saved binary and the runner needs no exec
- * (CONTRACTS 4 [t]). The launched code is the candidate's: the builder's process is as untrusted as a runner
- * and lives for one build. Asynchronous: the judge starts builds, watches kf_build_fd in its poll loop, stops
- * them during timed pairs. */
+ * (src/device/README.md, PoCL). The launched code is the candidate's: the builder's process is as untrusted
+ * as a runner and lives for one build. Asynchronous: the judge starts builds, watches kf_build_fd in its poll
+ * loop, stops them during timed pairs. */
 #ifndef KF_BUILD_BUILDER_H
 #define KF_BUILD_BUILDER_H
 

@@ -1,4 +1,5 @@
-/* builder_warm.c - makes PoCL generate all work-group code that the runner will need (CONTRACTS 4).
+/* builder_warm.c - makes PoCL generate all work-group code that the runner will need (src/device/README.md,
+ * PoCL).
  *
  * PoCL compiles lazily at a launch, specialised by kernel, local size, a zero global offset, and whether all
  * global sizes are below 65535 (its "smallgrid": 32-bit index arithmetic). One launch of each combination

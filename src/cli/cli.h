@@ -3,7 +3,7 @@
  * To add a command:
  *   1. src/cli/cmd_<name>.c: a struct of arguments, its option table, kf_cmd_<name>_syntax, kf_cmd_<name>
  *   2. a KF_COMMAND line below, a row in the table of main.c, the file in CMakeLists.txt
- *   3. results as text and, with --json, one object a line with the names of CONTRACTS 8
+ *   3. results as text and, with --json, one object a line with the names of docs/formats/verdict.md
  *   4. a test in tests/cli/ of what it prints and of each exit code; KF_RECORD=1 writes the golden texts
  *   5. docs/cli.md again: KF_RECORD=1 tests/cli/test_help.py writes it (without, it compares)
  *

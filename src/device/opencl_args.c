@@ -1,5 +1,5 @@
 /* opencl_args.c - does a launch fit its kernel? Count, address spaces and sizes are compared before anything
- * is set, because a wrong one would be undefined behaviour on some drivers (CONTRACTS 2). */
+ * is set, because a wrong one would be undefined behaviour on some drivers (docs/formats/launch-plan.md). */
 #include "device/opencl_internal.h"
 
 #include <ctype.h>

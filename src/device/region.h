@@ -1,4 +1,5 @@
-/* region.h - the judge's memory for a candidate's buffers on a CPU device (CONTRACTS 4, CPU memory).
+/* region.h - the judge's memory for a candidate's buffers on a CPU device (docs/internals/evaluation.md,
+ * Memory).
  *
  * A region is one memfd holding several slots. In the child each slot ends (up to the device's base
  * alignment) at a PROT_NONE page and begins after one, so an access beyond either end faults at its address.

@@ -1,5 +1,5 @@
-/* evaluator.h - the client's side of kf-eval (CONTRACTS 5), whatever transport carries it. Today: a local
- * child over pipes; ssh, spool and NATS will be other openers of the same interface.
+/* evaluator.h - the client's side of kf-eval (docs/formats/wire.md), whatever transport carries it. Today: a
+ * local child over pipes; ssh, spool and NATS will be other openers of the same interface.
  *
  * A request completes exactly once (verdict, infrastructure failure, or KF_ECANCELED), or is refused at once
  * with no callback. Callbacks come from the loop, never from within submit. Runs on the program's libuv loop;

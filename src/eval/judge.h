@@ -1,6 +1,6 @@
-/* judge.h - the stages of one judgement (CONTRACTS 6): artefacts that are ready -> verdict.
- * Synchronous: the judge process works on one candidate at a time while builds go on behind it; between
- * requests it serves its hooks. */
+/* judge.h - the stages of one judgement (docs/internals/evaluation.md, Stages): artefacts that are ready ->
+ * verdict. Synchronous: the judge process works on one candidate at a time while builds go on behind it;
+ * between requests it serves its hooks. */
 #ifndef KF_EVAL_JUDGE_H
 #define KF_EVAL_JUDGE_H
 

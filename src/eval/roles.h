@@ -1,4 +1,4 @@
-/* roles.h - the child roles of kf-eval; each is this executable with `--role NAME` (CONTRACTS 4). */
+/* roles.h - the child roles of kf-eval; each is this executable with `--role NAME` (src/eval/README.md). */
 #ifndef KF_EVAL_ROLES_H
 #define KF_EVAL_ROLES_H
 

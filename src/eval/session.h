@@ -1,6 +1,6 @@
-/* session.h - one `kf-eval` serving one client: blobs, tasks, artefacts, and the queue of jobs (CONTRACTS 5).
- * Single-threaded. A job waits until its blobs are there and its builds are done, then it is judged; one
- * result each. */
+/* session.h - one `kf-eval` serving one client: blobs, tasks, artefacts, and the queue of jobs
+ * (docs/formats/wire.md). Single-threaded. A job waits until its blobs are there and its builds are done,
+ * then it is judged; one result each. */
 #ifndef KF_EVAL_SESSION_H
 #define KF_EVAL_SESSION_H
 

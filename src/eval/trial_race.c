@@ -124,7 +124,8 @@ static kf_status book_report(kf_trial *trial, int stage, kf_err *err) {
 }
 
 /* The ratio below which stage 1 drops: measured against the elite of the candidate's own cell, never the best
- * of all (EVALUATION Timing 14); 0 where the cell is empty: nothing is dropped from an empty cell. */
+ * of all (docs/internals/evaluation.md, Stages); 0 where the cell is empty: nothing is dropped from an empty
+ * cell. */
 static double drop_ratio(const kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
   if (j->verified) return 0;
@@ -231,7 +232,7 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   return KF_OK;
 }
 
-/* The pooled interval, widened to contain every process's median (EVALUATION Timing 14). */
+/* The pooled interval, widened to contain every process's median (docs/internals/evaluation.md, T14). */
 static void book_confirmation(kf_trial *trial, const pool *p) {
   kf_verdict *v = trial->verdict;
   const kf_settings *settings = trial->judgement->settings;

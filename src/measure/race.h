@@ -1,5 +1,5 @@
-/* race.h - paired, interleaved timing of two kernels on the judge's clock (EVALUATION Timing 3-6, 13; Trust
- * tier B).
+/* race.h - paired, interleaved timing of two kernels on the judge's clock (docs/internals/evaluation.md,
+ * T1 to T5 and T11).
  *
  * Block j: fresh inputs (one seed for both sides), candidate and opponent in random order; each value is the
  * median of m = 3 requests below 20 ms, else one; a request is k calls so that it lasts at least

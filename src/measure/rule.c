@@ -1,5 +1,5 @@
 /* rule.c - the stopping rule of a race. Each added block can only end the race at a look; between looks
- * nothing is read, so the intervals keep their level (EVALUATION Timing 6). */
+ * nothing is read, so the intervals keep their level (docs/internals/evaluation.md, T6). */
 #include "measure/rule.h"
 
 #include <math.h>
@@ -7,11 +7,10 @@
 
 #include "base/banned.h"
 
-/* Pocock's constant level for four looks at 5 % in all; EVALUATION Timing 6. */
+/* Pocock's constant level for four looks at 5 % in all: docs/internals/evaluation.md, T6. */
 static const double pocock_level = 1 - 0.0182;
 static const double single_level = 0.95;
-static const double clear_ratio =
-    1.3; /* a median ratio beyond this either way: 6 blocks are enough (Timing 4) */
+static const double clear_ratio = 1.3; /* a median ratio beyond this either way: 6 blocks are enough (T7) */
 static const int looks[] = {8, 12, 24, 48};
 enum { FIRST_BLOCKS = 3, SIX_BLOCKS = 6, DROPPED_MIN = 3 };
 

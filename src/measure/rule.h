@@ -1,5 +1,5 @@
-/* rule.h - when may a race stop, and what may then be said (EVALUATION Timing 4, 6, 8). An object: init, add,
- * finished, why.
+/* rule.h - when may a race stop, and what may then be said (docs/internals/evaluation.md, T6 to T8). An
+ * object: init, add, finished, why.
  *
  * d_j = ln(t_opponent / t_candidate) of block j: positive = the candidate is faster.
  *
@@ -43,8 +43,8 @@ void kf_rule_drop_block(kf_rule *rule); /* a disturbed block: counted, not used 
 /* Time is up: ends the race as an undecided tie if at least 6 blocks (and blocks_min) are there. */
 void kf_rule_time_up(kf_rule *rule);
 bool kf_rule_finished(const kf_rule *rule);
-/* More than 20 % of the blocks (3 or more) were dropped: the verdict `unstable` (EVALUATION Timing 1). True
- * only once finished. */
+/* More than 20 % of the blocks (3 or more) were dropped: the verdict `unstable`
+ * (docs/internals/evaluation.md, T12). True only once finished. */
 bool kf_rule_unstable(const kf_rule *rule);
 /* Fills outcome, median, interval, level, blocks, dropped, why. Before it finished: outcome NONE and the 95 %
  * interval so far. Leaves `against` and `against_binding` alone. */

@@ -1,5 +1,5 @@
-/* stats.h - medians and order-statistic intervals (EVALUATION Timing 5, 6). Pure. Doubles are natural logs
- * unless named. */
+/* stats.h - medians and order-statistic intervals (docs/internals/evaluation.md, T6). Pure. Doubles are
+ * natural logs unless named. */
 #ifndef KF_MEASURE_STATS_H
 #define KF_MEASURE_STATS_H
 

@@ -1,4 +1,4 @@
-/* command.c - any program as a proposer: the prompt on its stdin, the answer on its stdout (DESIGN 9).
+/* command.c - any program as a proposer: the prompt on its stdin, the answer on its stdout (docs/cli.md).
  *
  * One process an ask, started through src/sandbox: its own process group, killed with all it started when the
  * time is over, nothing of kf's environment but PATH, HOME and what the spec names. The answer counts when

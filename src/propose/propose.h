@@ -1,7 +1,7 @@
-/* propose.h - who makes candidates: builtin, mailbox, command, replay (DESIGN 9). All behind one asynchronous
- * interface on the program's libuv loop: each ask is answered exactly once, by callback, out of order, or
- * refused at once without a callback. A proposer's answer is untrusted text; a bad one is `no_code`, never an
- * error of the program. Threads: the loop's. */
+/* propose.h - who makes candidates: builtin, mailbox, command, replay (src/propose/README.md). All behind one
+ * asynchronous interface on the program's libuv loop: each ask is answered exactly once, by callback, out of
+ * order, or refused at once without a callback. A proposer's answer is untrusted text; a bad one is
+ * `no_code`, never an error of the program. Threads: the loop's. */
 #ifndef KF_PROPOSE_PROPOSE_H
 #define KF_PROPOSE_PROPOSE_H
 

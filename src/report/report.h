@@ -4,7 +4,7 @@
  * verdicts and sources are read from the database when asked for. A run that is being written may be read:
  * what is shown is the state when it was opened. Owns its store, engine and task. Threads: one owner. Text
  * goes into a kf_buf with a line end at its end; JSON values are new references with the names of
- * CONTRACTS 8. */
+ * docs/formats/verdict.md. */
 #ifndef KF_REPORT_REPORT_H
 #define KF_REPORT_REPORT_H
 

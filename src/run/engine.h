@@ -1,4 +1,5 @@
-/* engine.h - the search as a deterministic machine: inputs in, decisions out (CONTRACTS 7, SEARCH 2-3).
+/* engine.h - the search as a deterministic machine: inputs in, decisions out (docs/internals/search.md,
+ * docs/formats/run-database.md).
  *
  *   live:    driver appends an input event, calls kf_engine_input, appends the decisions it emits (one
  * transaction), then carries them out resume:  kf_engine_fold over the stored decisions (and the start event)
@@ -49,7 +50,7 @@ kf_status kf_engine_config_from_json(const json_t *body, kf_engine_config *confi
 /* What an evaluation is for; written into the evaluate decision. */
 typedef enum {
   KF_PURPOSE_ADMIT,   /* initial kernel and seeds: verify and time, no opponent */
-  KF_PURPOSE_LINK,    /* the anchor against the baseline: the l of EVALUATION Timing 4 */
+  KF_PURPOSE_LINK,    /* the anchor against the baseline: the l of T9 */
   KF_PURPOSE_JUDGE,   /* a candidate against the anchor */
   KF_PURPOSE_DUEL,    /* against its cell's elite: decides replacement */
   KF_PURPOSE_PROMOTE, /* stage 3 against the anchor: may become the new anchor */

@@ -1,5 +1,5 @@
-/* engine_decide.c - what an answer, a verdict or a failed request leads to (SEARCH 2; EVALUATION Timing 4, 8,
- * 14). Everything is checked before the first decision, so that an input which cannot be changes nothing. */
+/* engine_decide.c - what an answer, a verdict or a failed request leads to (docs/internals/search.md).
+ * Everything is checked before the first decision, so that an input which cannot be changes nothing. */
 #include "run/engine_int.h"
 
 #include <stdio.h>
@@ -178,7 +178,7 @@ kf_status kf__engine_answer(kf_engine *engine, int64_t id, const json_t *body, k
 
 enum { GRADE_NONE = -1, TENTH = 100000000 };
 
-/* SEARCH 2, in nano units. wrong_memory, which is not named there, stands with crashed. */
+/* docs/internals/search.md, What a candidate becomes; in nano units. */
 static int64_t grade_of(const kf_verdict *verdict) {
   switch (verdict->kind) {
   case KF_VERDICT_REFUSED:

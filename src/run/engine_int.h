@@ -23,7 +23,7 @@ enum {
   KF_ENGINE_DUPLICATES = 64, /* duplicates in a row: the space is exhausted */
   KF_ENGINE_ABANDONED = 16,  /* candidates lost to infrastructure in a row: the environment is broken */
   KF_ENGINE_CONFIRM_TRIES = 5,
-  KF_ENGINE_LINK_BLOCKS = 6, /* EVALUATION Timing 4 */
+  KF_ENGINE_LINK_BLOCKS = 6, /* docs/internals/search.md, The course of a run */
 };
 
 /* Log ratios beyond e^100 are no measurements; with this bound sums and squares cannot overflow. */

@@ -1,6 +1,6 @@
 /* engine_propose.c - which emitter makes the next proposal, from which parent, for which cell, shown what
- * (SEARCH 3 without gradients). Every draw comes from Philox(run seed, proposal id, purpose), so keys
- * identify draws and none is logged. */
+ * (docs/internals/search.md, Parents, Emitters). Every draw comes from Philox(run seed, proposal id,
+ * purpose), so keys identify draws and none is logged. */
 #include "run/engine_int.h"
 
 #include <math.h>
@@ -12,7 +12,8 @@
 /* Purposes of the draws made here; proposers use numbers below 0x100 for theirs. */
 enum { DRAW_EMITTER = 0x100, DRAW_PARENT, DRAW_TARGET };
 
-/* Ours: shares of the emitters, and of targets that are an empty cell (SEARCH 3 gives the last). */
+/* Ours: shares of the emitters, and of targets that are an empty cell (docs/internals/search.md, Emitters).
+ */
 static const double SAMPLE_SHARE = 0.3, FIX_SHARE = 0.1, EMPTY_TARGET_SHARE = 0.25;
 
 enum { CELLS_MAX = 257, SHOWN_MAX = 2, TRIES = 32 };
@@ -59,7 +60,7 @@ static int by_score(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-/* T = max(0.05, (Q90 - Q50)/ln 4), SEARCH 3; nearest ranks. */
+/* T = max(0.05, (Q90 - Q50)/ln 4), docs/internals/search.md, Parents; nearest ranks. */
 static double temperature(const elites *from) {
   int64_t scores[CELLS_MAX] = {0};
   for (int i = 0; i < from->count; i++)
@@ -71,7 +72,7 @@ static double temperature(const elites *from) {
 }
 
 /* The one place where floating point decides: exp((D - D_top)/T) / (1 + pending asks). Its libm result is the
- * reason why CONTRACTS 7 promises identical replays for the same build only. */
+ * reason why identical replays are promised for the same build only (docs/internals/search.md, Parents). */
 static double parent_weight(int64_t score_nano, int64_t top_nano, double t, int pending) {
   return exp((double)(score_nano - top_nano) * 1e-9 / t) / (1.0 + pending);
 }

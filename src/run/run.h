@@ -1,5 +1,5 @@
-/* run.h - a whole search: store, engine, proposers and evaluator joined (DESIGN 2, 8). The only place where
- * the loop closes.
+/* run.h - a whole search: store, engine, proposers and evaluator joined (src/run/README.md). The only place
+ * where the loop closes.
  *
  *   world event -> one transaction {input, decisions} -> effects (asks, judge requests) carried out after the
  * commit

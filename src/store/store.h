@@ -1,5 +1,5 @@
-/* store.h - one SQLite database per run: an event log and content-addressed blobs (CONTRACTS 7,
- * docs/formats/run-database.md). The only SQL of the program is in this folder. One writer a run (an
+/* store.h - one SQLite database per run: an event log and content-addressed blobs
+ * (docs/formats/run-database.md). The only SQL of the program is in this folder. One writer a run (an
  * exclusive lock on RUN.db-lock); any number of readers. WAL, synchronous=NORMAL: nothing committed is lost
  * to kill -9. Blobs are zstd-compressed, keyed by SHA-256 of the plain bytes. Threads: one per kf_store. */
 #ifndef KF_STORE_STORE_H

@@ -1,4 +1,5 @@
-/* expr.h - the expression language of directives and shapes (CONTRACTS 2): checked int64, C precedence.
+/* expr.h - the expression language of directives and shapes (docs/formats/task.md, Expressions): checked
+ * int64, C precedence.
  *
  *   + - * / % == != < <= > >= && || ! ?: ( ) and min(a,b) max(a,b) log2(a) ceil(a,b) = a/b rounded up
  *

@@ -1,6 +1,6 @@
-/* markers.h - [EVOLVE_START]/[EVOLVE_END] and the other marked regions of a text (CONTRACTS 1,
- * KernelFoundry's packages). Markers stand in comments, each on a line of its own; nesting and a missing end
- * are errors with the line. */
+/* markers.h - [EVOLVE_START]/[EVOLVE_END] and the other marked regions of a text
+ * (docs/formats/launch-plan.md; as in KernelFoundry's packages). Markers stand in comments, each on a line of
+ * its own; nesting and a missing end are errors with the line. */
 #ifndef KF_TASK_MARKERS_H
 #define KF_TASK_MARKERS_H
 

@@ -1,5 +1,4 @@
-/* plan.h - the launch plan in a kernel's source: `//kf:` directives (CONTRACTS 2,
- * docs/formats/launch-plan.md).
+/* plan.h - the launch plan in a kernel's source: `//kf:` directives (docs/formats/launch-plan.md).
  *
  * source text -> kf_plan (parsed once, immutable) + kf_binding (a value for each param) + symbols of a case
  *             -> kf_calls (numbers only: what a runner executes, no expression left).

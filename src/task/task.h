@@ -1,5 +1,5 @@
 /* task.h - a task package, read once and immutable: what must be computed, on which shapes, against what
- * (CONTRACTS 1).
+ * (docs/formats/task.md).
  *
  * Two front ends give the same kf_task: `task.yaml` in a folder, and the canonical JSON that travels on the
  * wire with its files named by hash. Everything lives in the task's arena; pointers are valid until

@@ -1,5 +1,6 @@
-/* compare.h - is an output right? Tolerances by error kind, and a diagnosis of what is wrong (EVALUATION
- * Correctness (a); SEARCH 7). Pure functions on arrays; no process, no device. Threads: pure. */
+/* compare.h - is an output right? Tolerances by error kind, and a diagnosis of what is wrong
+ * (docs/internals/evaluation.md, Tolerance; docs/formats/verdict.md). Pure functions on arrays; no process,
+ * no device. Threads: pure. */
 #ifndef KF_VERIFY_COMPARE_H
 #define KF_VERIFY_COMPARE_H
 
@@ -22,7 +23,7 @@ typedef struct {
   int64_t nchoices;
 } kf_tolerance;
 
-/* The allowed error of element i whose expected value is `want` (EVALUATION Correctness (a)):
+/* The allowed error of element i whose expected value is `want` (docs/internals/evaluation.md, Tolerance):
  *   linear      2 (u_out |y| + 6 sqrt(K) u_acc s_i) + tiny
  *   calibrated  8 max(e_float, ulp(y))
  *   exact       0; so too for integer types and every compare but bound and set
@@ -58,9 +59,9 @@ kf_status kf_compare_array(const kf_tolerance *tolerance, const void *got, const
 kf_status kf_compare_outputs(const kf_tolerance *tolerance, const void *got, const void *want,
                              int64_t elements, kf_compare_result *ret_result, kf_err *err);
 
-/* Class of a wrong output, first match of SEARCH 7: unwritten, nan, tail, tile_edge, transposed, shifted,
- * scaled, one_element, imprecise (worst < 100), all. (race needs repeats: the caller's.) `poison_pattern` as
- * in fill.h; `shape` of rank `rank`. Fills kind, where, text, evidence. */
+/* Class of a wrong output, first match in the order of docs/formats/verdict.md: unwritten, nan, tail,
+ * tile_edge, transposed, shifted, scaled, one_element, imprecise (worst < 100), all. (race needs repeats: the
+ * caller's.) `poison_pattern` as in fill.h; `shape` of rank `rank`. Fills kind, where, text, evidence. */
 void kf_diagnose_output(const char *arg_name, const kf_tolerance *tolerance, const void *got,
                         const double *want, const int64_t *shape, int rank, int64_t elements,
                         int poison_pattern, const char *case_text, const kf_compare_result *result,

@@ -1,4 +1,5 @@
-/* diagnose.c - the class of a wrong output and the sentence about it; first match in the order of SEARCH 7.
+/* diagnose.c - the class of a wrong output and the sentence about it; first match in the order of
+ * docs/formats/verdict.md.
  */
 #include "verify/compare.h"
 
@@ -13,7 +14,7 @@
 #include "base/banned.h"
 
 enum { PLACE_TEXT = 112, VALUE_TEXT = 32 };
-static const double imprecise_below = 100; /* SEARCH 7 */
+static const double imprecise_below = 100; /* docs/formats/verdict.md */
 
 typedef struct {
   kf_scene scene;

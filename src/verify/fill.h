@@ -1,5 +1,5 @@
-/* fill.h - inputs from seeds, by exact operations only, so that host and device agree bit by bit (CONTRACTS
- * 1, fills).
+/* fill.h - inputs from seeds, by exact operations only, so that host and device agree bit by bit
+ * (docs/formats/task.md, args).
  *
  * Element i of argument a under seed s depends on (s, a, i) only: word i % 4 of Philox4x32-10 with key s and
  * counter (low and high word of i / 4, a, 0x66696c6c). uniform = top 24 bits * 2^-24 in [0,1); normal = the
@@ -11,7 +11,7 @@
 
 #include "task/task.h"
 
-/* The input families of EVALUATION (Correctness, Inputs). DECLARED is the task's own fill. The others apply
+/* The input families (docs/internals/cheats.md, C14). DECLARED is the task's own fill. The others apply
  * to float arrays filled with normal or uniform; integer and structured fills always stay as declared. */
 typedef enum {
   KF_FAMILY_DECLARED,

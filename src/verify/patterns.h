@@ -1,4 +1,5 @@
-/* patterns.h - private to verify/: what the positions and values of wrong elements have in common (SEARCH 7).
+/* patterns.h - private to verify/: what the positions and values of wrong elements have in common
+ * (docs/formats/verdict.md).
  */
 #ifndef KF_VERIFY_PATTERNS_H
 #define KF_VERIFY_PATTERNS_H

@@ -1,4 +1,4 @@
-/* quantile.h - private to verify/: the tables behind normally distributed fills (CONTRACTS 1, fills).
+/* quantile.h - private to verify/: the tables behind normally distributed fills (docs/formats/task.md, args).
  *
  * Entry k belongs to the probability (k + 1/2) / 2^16, so that 16 random bits pick a value. Values come from
  * + - * / and sqrt alone, which IEEE 754 rounds the same everywhere; no libm function takes part. Made once,

@@ -1,5 +1,5 @@
 /* rig.h - the memory of one case: shared read-only inputs, and each candidate's own outputs and temps
- * (CONTRACTS 4, CPU memory).
+ * (docs/internals/evaluation.md, Memory).
  *
  * kf_inputs belongs to (task, case) and may be mapped by several runners at once, so that a race gives both
  * sides the same bytes. It is sealed against writing by any child. inout arguments live in the candidate's
@@ -29,8 +29,8 @@ kf_status kf_inputs_fill(kf_inputs *inputs, uint64_t seed, kf_family family, kf_
 /* Multiplies every float input by 1 + xi * 2^-exponent, xi in {-1, +1} from the seed: for measuring
  * sensitivity. */
 void kf_inputs_perturb(kf_inputs *inputs, uint64_t seed, int exponent);
-/* Replaces every float input by its absolute value: the reference then gives s = sum |a||b| (EVALUATION
- * Correctness (a)). */
+/* Replaces every float input by its absolute value: the reference then gives s = sum |a||b|
+ * (docs/internals/evaluation.md, Tolerance). */
 void kf_inputs_absolute(kf_inputs *inputs);
 /* Current bytes of an in or inout argument; NULL for others. */
 const void *kf_inputs_data(const kf_inputs *inputs, int arg);

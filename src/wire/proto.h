@@ -1,4 +1,4 @@
-/* proto.h - framing of the evaluator protocol (CONTRACTS 5, docs/formats/wire.md): one JSON object a line,
+/* proto.h - framing of the evaluator protocol (docs/formats/wire.md): one JSON object a line,
  * and after a line
  * {"op":"put","sha256":H,"size":N} exactly N raw bytes. A push parser: it never blocks, works on any
  * chunking, and holds at most one line or one blob. Both ends use it; what arrives is hostile. */

@@ -33,8 +33,8 @@ static const char *const verdict_names[KF_VERDICT_COUNT] = {
     [KF_VERDICT_CORRECT] = "correct",
 };
 
-/* Rank of CONTRACTS 6, highest first; verdicts of one rank do not outdo each other. What ends before anything
- * ran comes right after `cheat`: with it nothing else was seen. */
+/* Rank of docs/formats/verdict.md, highest first; verdicts of one rank do not outdo each other. What ends
+ * before anything ran comes right after `cheat`: with it nothing else was seen. */
 static const unsigned char precedence[KF_VERDICT_COUNT] = {
     [KF_VERDICT_CHEAT] = 12,           [KF_VERDICT_NO_CODE] = 11,      [KF_VERDICT_REFUSED] = 11,
     [KF_VERDICT_UNSUPPORTED] = 11,     [KF_VERDICT_BUILD_FAILED] = 11, [KF_VERDICT_BUILD_TIMEOUT] = 11,

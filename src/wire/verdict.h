@@ -1,6 +1,6 @@
-/* verdict.h - what the evaluator says about a candidate (CONTRACTS 6 and 8). A failed candidate is a result,
- * never an error. Plain data with fixed sizes: may be copied. Times in ns, log ratios in int64 nano-log units
- * (1e-9 of a natural log), so that what is decided from them compares integers (CONTRACTS 7). */
+/* verdict.h - what the evaluator says about a candidate (docs/formats/verdict.md). A failed candidate is a
+ * result, never an error. Plain data with fixed sizes: may be copied. Times in ns, log ratios in int64
+ * nano-log units (1e-9 of a natural log), so that what is decided from them compares integers. */
 #ifndef KF_WIRE_VERDICT_H
 #define KF_WIRE_VERDICT_H
 
@@ -31,11 +31,11 @@ typedef enum {
 
 const char *kf_verdict_name(kf_verdict_kind kind); /* "wrong_output" */
 bool kf_verdict_parse(const char *name, kf_verdict_kind *ret_kind);
-/* True if `a` takes precedence over `b` when both hold for one candidate (CONTRACTS 6). */
+/* True if `a` takes precedence over `b` when both hold for one candidate (docs/formats/verdict.md). */
 bool kf_verdict_worse(kf_verdict_kind a, kf_verdict_kind b);
 
 typedef struct {
-  char kind[32];      /* class of SEARCH 7: "tail", "unwritten", "out_of_bounds", "syntax", ... */
+  char kind[32];      /* class: "tail", "unwritten", "out_of_bounds", "syntax", ... */
   char where[160];    /* "y[3,17] of rows=33,cols=1000", "kernel.cl:12:5", "stage 1" */
   char text[400];     /* one sentence */
   char evidence[400]; /* numbers: "got 0x7fa00000 (poison), want 0.25; 31 of 1000 elements" */
@@ -64,7 +64,8 @@ typedef struct {
   int64_t time_ns; /* median of the timed calls; 0 if not timed */
 } kf_case_result;
 
-/* Static evidence of the syntax tree or the compiled code, which the behaviour axes read (SEARCH 1). */
+/* Static evidence of the syntax tree or the compiled code, which the behaviour axes read
+ * (docs/internals/search.md). */
 typedef struct {
   bool known;             /* false: no parser on that machine */
   char source[16];        /* "syntax", "ptx" */
@@ -109,7 +110,7 @@ typedef struct {
 } kf_verdict;
 
 void kf_verdict_init(kf_verdict *verdict); /* no_code, everything empty, unknown cell */
-/* Keys as in CONTRACTS 8 (docs/formats/verdict.md). */
+/* Keys as in docs/formats/verdict.md. */
 kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_err *err);
 kf_status kf_verdict_from_json(const json_t *json, kf_verdict *ret_verdict, kf_err *err);
 /* "m2.a0.c1.x0" or "unknown". */

@@ -4,7 +4,7 @@ import subprocess
 
 from clitest import KF, CliTest, main, need_device
 
-# CONTRACTS 8: the names that a verdict has whatever it says.
+# docs/formats/verdict.md: the names that a verdict has whatever it says.
 NAMES = {"task", "candidate", "verdict", "stage", "confirmed", "oracle", "trust", "cases", "stages_ms", "cell", "source_sha256",
          "next", "device"}
 

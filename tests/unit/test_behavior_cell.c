@@ -1,5 +1,5 @@
 /* links: kf_behavior */
-/* test_behavior_cell.c - the level table of SEARCH 1, axis by axis. */
+/* test_behavior_cell.c - the level table of docs/internals/search.md, axis by axis. */
 #include "behavior/behavior.h"
 
 #include <setjmp.h>

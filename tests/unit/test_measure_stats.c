@@ -1,5 +1,6 @@
 /* links: kf_base kf_wire kf_measure */
-/* test_measure_stats.c - medians, and intervals with exactly the ranks of EVALUATION Timing 5 and 6. */
+/* test_measure_stats.c - medians, and intervals with exactly the ranks of docs/internals/evaluation.md, T6.
+ */
 #include "measure/stats.h"
 
 #include "base/philox.h"
