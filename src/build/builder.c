@@ -88,6 +88,7 @@ static kf_status spawn(kf_build *build, const kf_build_request *request, kf_err 
                               .idle_priority = true,
                               .memory_bytes = kf_role_address_limit(request->memory_bytes),
                               .file_bytes = FILE_BYTES_MAX,
+                              .may_fork = true,
                               .rss_bytes = request->memory_bytes};
   KF_GO(kf_child_spawn(&options, &build->child, err));
   build->fd = fds[0];
