@@ -134,6 +134,12 @@ kf_status kf_fs_mkdirs(const char *path, kf_err *err) {
   return KF_OK;
 }
 
+void kf_fs_keep_standard_fds(void) {
+  /* From 0 up: open gives the lowest free number. Inherited by children, like the ones that were there. */
+  for (int fd = 0; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0) return;
+}
+
 bool kf_fs_exists(const char *path) {
   return access(path, F_OK) == 0;
 }

@@ -13,6 +13,9 @@ kf_status kf_fs_write(const char *path, const void *bytes, size_t len, kf_err *e
 kf_status kf_fs_write_fd(int fd, const void *bytes, size_t len, kf_err *err); /* all of it, or a failure */
 kf_status kf_fs_mkdirs(const char *path, kf_err *err);                        /* like mkdir -p */
 kf_status kf_fs_remove_tree(const char *path, kf_err *err);                   /* does not follow links */
+/* For the start of main: opens /dev/null on those of the descriptors 0 to 2 that are closed, so that no file
+ * or pipe of ours gets such a number and is taken for the standard input or output. */
+void kf_fs_keep_standard_fds(void);
 bool kf_fs_exists(const char *path);
 bool kf_fs_is_dir(const char *path);
 /* dir + "/" + name; refuses results over KF_PATH_MAX. */

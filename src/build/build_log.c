@@ -19,11 +19,12 @@ void kf_build_log_clean(kf_buf *log, const char *work_dir, const char *source_na
   size_t dir_len = strlen(work_dir), name_len = strlen(source_name), from = 0, to = 0;
   while (from < log->len) {
     if (dir_len > 1 && log->len - from >= dir_len && memcmp(log->data + from, work_dir, dir_len) == 0) {
-      size_t path = path_len(log->data + from, log->len - from);
+      /* The folder's own name may hold what ends a path elsewhere: a space, a colon. */
+      size_t path = dir_len + path_len(log->data + from + dir_len, log->len - from - dir_len);
       size_t kept = name_len < path ? name_len : path; /* never longer than what it replaces */
       memmove(log->data + to, source_name, kept);
       to += kept;
-      from += path > 0 ? path : 1;
+      from += path;
       continue;
     }
     char c = log->data[from++];

@@ -20,7 +20,8 @@ struct kf_build {
   kf_fault_page *fault;
   int64_t start_ns, paused_ns, pause_start_ns; /* pause_start_ns 0: running */
   int64_t limit_ns, launch_limit_ns;           /* of the phase under way; of the trial launches to come */
-  int64_t phase_ns, phase_starved_ns;          /* elapsed and starved when the phase began */
+  int64_t late_ns;                    /* elapsed when bytes first came after the limit; 0: none did */
+  int64_t phase_ns, phase_starved_ns; /* elapsed and starved when the phase began */
   bool done, taken, got_result, want_entries;
   kf_buf incoming, log, artefact, entries;
   char work_dir[KF_PATH_MAX], source_name[64];
@@ -88,6 +89,7 @@ static kf_status spawn(kf_build *build, const kf_build_request *request, kf_err 
                               .idle_priority = true,
                               .memory_bytes = kf_role_address_limit(request->memory_bytes),
                               .file_bytes = FILE_BYTES_MAX,
+                              .may_fork = true,
                               .rss_bytes = request->memory_bytes};
   KF_GO(kf_child_spawn(&options, &build->child, err));
   build->fd = fds[0];
@@ -171,10 +173,21 @@ static bool over_time(const kf_build *build) {
   return elapsed > STRETCH * build->limit_ns || elapsed - starved > build->limit_ns;
 }
 
+/* A builder blocked in writing a large artefact because nobody read it has not lost that time itself: while
+ * bytes come it gets another step. Bounded, since the candidate's code can send bytes for ever. */
+static bool may_go_on(kf_build *build, bool had_bytes) {
+  const int64_t grace_ns = 5000000000;
+  if (!had_bytes) return false;
+  int64_t now = elapsed_ns(build);
+  if (build->late_ns == 0) build->late_ns = now;
+  return now - build->late_ns < grace_ns;
+}
+
 /* The compiler is done, the candidate's code runs: another clock. Once only, whatever that code sends. */
 static void begin_launches(kf_build *build) {
   if (build->outcome.in_launch) return;
   build->outcome.in_launch = true;
+  build->late_ns = 0;
   build->phase_ns = elapsed_ns(build);
   build->phase_starved_ns = kf_child_starved_ns(build->child);
   build->limit_ns = build->launch_limit_ns;
@@ -238,8 +251,8 @@ static kf_status parse_frames(kf_build *build, kf_err *err) {
   return KF_OK;
 }
 
-/* Reads what is there. *ret_closed: the child has closed its end. */
-static kf_status read_frames(kf_build *build, bool *ret_closed, kf_err *err) {
+/* Reads what is there. *ret_had_bytes: that was something; *ret_closed: the child has closed its end. */
+static kf_status read_frames(kf_build *build, bool *ret_had_bytes, bool *ret_closed, kf_err *err) {
   enum { PART = 65536 };
   while (!build->got_result) {
     KF_TRY(kf_buf_reserve(&build->incoming, PART, err));
@@ -250,6 +263,7 @@ static kf_status read_frames(kf_build *build, bool *ret_closed, kf_err *err) {
       *ret_closed = true;
       return KF_OK;
     }
+    *ret_had_bytes = true;
     build->incoming.len += (size_t)got;
     KF_TRY(parse_frames(build, err));
   }
@@ -286,8 +300,10 @@ static kf_status conclude_crash(kf_build *build, kf_err *err) {
     KF_TRY(kf_child_kill(build->child, err));
     KF_TRY(kf_child_poll(build->child, &end, err));
   }
-  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. */
-  if (end.kind == KF_EXIT_SIGNAL && end.code == SIGKILL && !end.killed_by_us && !end.over_memory)
+  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. Its own
+   * code can send it to itself. */
+  if (end.kind == KF_EXIT_SIGNAL && end.code == SIGKILL && !end.killed_by_us && !end.over_memory &&
+      !build->outcome.in_launch)
     return kf_fail(err, KF_EIO, "builder: killed from outside");
   kf_fault_classify(build->fault, &end, NULL, &build->outcome.result);
   return add_output(build, err);
@@ -331,20 +347,20 @@ static kf_status frame_failure(kf_build *build, kf_status status, const kf_err *
 }
 
 kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err) {
-  bool closed = false;
+  bool closed = false, had_bytes = false;
   kf_err why = {.code = KF_OK};
   if (build->done) {
     *ret_done = true;
     return KF_OK;
   }
-  kf_status status = read_frames(build, &closed, &why);
+  kf_status status = read_frames(build, &had_bytes, &closed, &why);
   if (status != KF_OK) KF_TRY(frame_failure(build, status, &why, err));
   kf_exit end = {.kind = KF_EXIT_RUNNING};
   if (!build->got_result && !closed) {
     KF_TRY(kf_child_poll(build->child, &end, err));
     /* It may have sent its last words between the two looks. */
     if (end.kind != KF_EXIT_RUNNING) {
-      status = read_frames(build, &closed, &why);
+      status = read_frames(build, &had_bytes, &closed, &why);
       if (status != KF_OK) KF_TRY(frame_failure(build, status, &why, err));
     }
   }
@@ -352,7 +368,7 @@ kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err) {
     KF_TRY(kf_child_kill(build->child, err));
   else if (closed || end.kind != KF_EXIT_RUNNING)
     KF_TRY(conclude_crash(build, err));
-  else if (over_time(build))
+  else if (over_time(build) && !may_go_on(build, had_bytes))
     KF_TRY(conclude_timeout(build, err));
   else {
     *ret_done = false;

@@ -30,8 +30,8 @@ static const char *lock_dir(void) {
 static kf_status open_dir(int *ret_fd, kf_err *err) {
   const char *dir = lock_dir();
   if (mkdir(dir, 0700) == 0) {
-    /* Not through umask. Another process may see the folder closed for a moment and is told so; it retries.
-     */
+    /* Not through umask. Another user's process that comes before this line finds the folder closed and fails
+     * with KF_EIO: once in the life of a folder. */
     if (chmod(dir, 01777) != 0) return kf_fail(err, KF_EIO, "%s: chmod: %s", dir, strerror(errno));
   } else if (errno != EEXIST) {
     return kf_err_hint(err, kf_fail(err, KF_EIO, "%s: %s", dir, strerror(errno)),

@@ -169,6 +169,12 @@ void kf_fault_classify(const kf_fault_page *page, const kf_exit *end, const kf_c
     *ret_result = result;
     return;
   }
+  if (end->over_processes) {
+    snprintf(result.text, sizeof result.text, "the process started more than %d others: %s",
+             KF_CHILD_PROCESSES_MAX, ended);
+    *ret_result = result;
+    return;
+  }
   kf_fault_page copy = *page; /* the child is dead or may still write: decide on one state */
   bool by_fault = end->kind == KF_EXIT_SIGNAL && copy.seen == 2 && copy.signal == end->code;
   if (by_fault && (end->code == SIGSEGV || end->code == SIGBUS)) {

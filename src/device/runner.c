@@ -166,6 +166,24 @@ static kf_status wait_reply(kf_runner *runner, kf_runner_op op, int64_t deadline
   return KF_OK;
 }
 
+/* A request that could not be sent because the child has gone: once foreign code is in it, its end is the
+ * candidate's. */
+static kf_status send_failed(kf_runner *runner, kf_status sent, int64_t limit_ms, kf_run_result *ret_result,
+                             kf_err *err) {
+  if (sent != KF_EPROTO || !runner->loaded) return sent;
+  return conclude_end(runner, false, limit_ms, ret_result, err);
+}
+
+/* Sends a blob with `more` descriptors and waits for the reply. */
+static kf_status exchange(kf_runner *runner, kf_runner_op op, const void *bytes, size_t len, const int *more,
+                          int nmore, kf_runner_reply *reply, kf_run_result *ret_result, kf_err *err) {
+  int64_t limit_ms = runner->call_timeout_ms;
+  kf_status sent = send_blob(runner, op, bytes, len, more, nmore, err);
+  if (sent != KF_OK) return send_failed(runner, sent, limit_ms, ret_result, err);
+  if (op == KF_RUNNER_LOAD) runner->loaded = true;
+  return wait_reply(runner, op, kf_now_ns() + limit_ms * 1000000, limit_ms, reply, ret_result, err);
+}
+
 static kf_status check_usable(const kf_runner *runner, kf_err *err) {
   if (runner->finished) return kf_fail(err, KF_EBUG, "runner: used after it was finished");
   if (runner->stopped) return kf_fail(err, KF_EBUG, "runner: used while it is stopped");
@@ -248,10 +266,7 @@ kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, ch
                     err));
   runner->opened = true;
   if (result.code != KF_RUN_OK) return kf_fail(err, KF_EPROTO, "runner: %s", result.text);
-  KF_TRY(send_blob(runner, KF_RUNNER_LOAD, artefact, len, NULL, 0, err));
-  runner->loaded = true;
-  KF_TRY(wait_reply(runner, KF_RUNNER_LOAD, ms_from_now(runner->call_timeout_ms), runner->call_timeout_ms,
-                    &reply, ret_result, err));
+  KF_TRY(exchange(runner, KF_RUNNER_LOAD, artefact, len, NULL, 0, &reply, ret_result, err));
   if (ret_enforced)
     snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%s", ret_result->code == KF_RUN_OK ? reply.enforced : "");
   return KF_OK;
@@ -274,11 +289,10 @@ kf_status kf_runner_map(kf_runner *runner, kf_region *const *regions, int nregio
   for (int i = 0; i < nbuffers; i++)
     map->places[i] = places[i];
   kf_runner_reply reply;
-  kf_status status = send_blob(runner, KF_RUNNER_MAP, map, sizeof *map, fds, nregions, err);
+  kf_status status =
+      exchange(runner, KF_RUNNER_MAP, map, sizeof *map, fds, nregions, &reply, ret_result, err);
   kf_free(map);
-  if (status != KF_OK) return status;
-  return wait_reply(runner, KF_RUNNER_MAP, ms_from_now(runner->call_timeout_ms), runner->call_timeout_ms,
-                    &reply, ret_result, err);
+  return status;
 }
 
 static void remember_names(kf_runner *runner, const kf_calls *calls) {
@@ -297,12 +311,12 @@ kf_status kf_runner_plan(kf_runner *runner, const kf_calls *calls, kf_run_result
   KF_TRY(check_usable(runner, err));
   kf_buf_init(&blob, KF_CALLS_BLOB_MAX);
   kf_status status = kf_calls_pack(calls, &blob, err);
-  if (status == KF_OK) status = send_blob(runner, KF_RUNNER_PLAN, blob.data, blob.len, NULL, 0, err);
+  if (status == KF_OK) {
+    remember_names(runner, calls);
+    status = exchange(runner, KF_RUNNER_PLAN, blob.data, blob.len, NULL, 0, &reply, ret_result, err);
+  }
   kf_buf_done(&blob);
-  if (status != KF_OK) return status;
-  remember_names(runner, calls);
-  return wait_reply(runner, KF_RUNNER_PLAN, ms_from_now(runner->call_timeout_ms), runner->call_timeout_ms,
-                    &reply, ret_result, err);
+  return status;
 }
 
 /* ---- the timed request ---- */
@@ -321,13 +335,11 @@ kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_r
   KF_TRY(check_usable(runner, err));
   if (has_unasked(runner)) return forged(runner, "a message nobody asked for", ret_result, err);
   new_nonce(runner);
-  int64_t before = kf_child_involuntary(runner->child);
   int64_t start_ns = kf_now_ns(), limit_ns = start_ns + runner->call_timeout_ms * 1000000;
   if (deadline_ns > 0 && deadline_ns < limit_ns) limit_ns = deadline_ns;
   int64_t limit_ms = (limit_ns - start_ns) / 1000000;
   kf_status sent = send_request(runner, KF_RUNNER_RUN, k, NULL, 0, err);
-  if (sent == KF_EPROTO) return conclude_end(runner, false, limit_ms, ret_result, err);
-  KF_TRY(sent);
+  if (sent != KF_OK) return send_failed(runner, sent, limit_ms, ret_result, err);
   KF_TRY(wait_message(runner, limit_ns, limit_ms, &reply, sizeof reply, &len, &outcome, ret_result, err));
   int64_t wall_ns = kf_now_ns() - start_ns;
   if (outcome == GOT_END) return KF_OK;
@@ -344,10 +356,7 @@ kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_r
     return forged(runner, "a false end of a run", ret_result, err);
   KF_TRY(wait_reply(runner, KF_RUNNER_RUN, ms_from_now(EVIDENCE_MS), EVIDENCE_MS, &reply, ret_result, err));
   if (ret_result->code != KF_RUN_OK) return KF_OK;
-  int64_t after = kf_child_involuntary(runner->child);
-  *ret_times = (kf_run_times){.wall_ns = wall_ns,
-                              .child_ns = reply.child_ns,
-                              .involuntary = before < 0 || after < 0 ? -1 : after - before};
+  *ret_times = (kf_run_times){.wall_ns = wall_ns, .child_ns = reply.child_ns};
   return KF_OK;
 }
 

@@ -41,9 +41,8 @@ kf_status kf_runner_map(kf_runner *runner, kf_region *const *regions, int nregio
 kf_status kf_runner_plan(kf_runner *runner, const kf_calls *calls, kf_run_result *ret_result, kf_err *err);
 
 typedef struct {
-  int64_t wall_ns;     /* judge's clock, request sent -> reply byte seen */
-  int64_t child_ns;    /* the child's word */
-  int64_t involuntary; /* involuntary context switches of the child in that window, -1 unknown */
+  int64_t wall_ns;  /* judge's clock, request sent -> reply byte seen */
+  int64_t child_ns; /* the child's word */
 } kf_run_times;
 /* k calls, 0 = the empty request whose median is subtracted. A call beyond call_timeout_ms (or deadline_ns if
  * earlier and not 0) kills the child: KF_RUN_TIMED_OUT. After any code but OK the runner is finished and can

@@ -153,15 +153,22 @@ static kf_status start(const kf_child_options *options, kf_child *child, int nul
                        kf_err *err) {
   sigset_t all, before;
   sigfillset(&all);
+  /* Registered before another thread can look for strays: to it the new child would be one. */
+  pthread_mutex_lock(&registry_lock);
   /* No handler of the judge may run in the child before its dispositions are reset. */
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) run_child(options, parent, null_fd, child->output_fd, report[1]);
   int fork_errno = errno;
+  if (pid > 0) {
+    child->pid = pid;
+    child->next = registry;
+    registry = child;
+  }
+  pthread_mutex_unlock(&registry_lock);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (pid < 0) return kf_fail(err, KF_EIO, "child: fork: %s", strerror(fork_errno));
   setpgid(pid, pid); /* both sides, so that no order of events leaves a moment without the group */
-  child->pid = pid;
   child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0U);
   int pidfd_errno = errno;
   close(report[1]);
@@ -183,6 +190,7 @@ kf_status kf_child_spawn(const kf_child_options *options, kf_child **ret_child, 
   if (!child) return kf_nomem(err);
   child->pidfd = child->output_fd = -1;
   child->rss_bytes = options->rss_bytes;
+  child->may_fork = options->may_fork;
   child->oom_kills = kf__proc_oom_kills();
   kf_status status = make_output(&child->output_fd, err);
   if (status == KF_OK && (null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
@@ -200,15 +208,12 @@ kf_status kf_child_spawn(const kf_child_options *options, kf_child **ret_child, 
   if (report[0] >= 0) close(report[0]);
   if (report[1] >= 0) close(report[1]);
   if (status != KF_OK) {
+    registry_remove(child);
     if (child->pidfd >= 0) close(child->pidfd);
     if (child->output_fd >= 0) close(child->output_fd);
     kf_free(child);
     return status;
   }
-  pthread_mutex_lock(&registry_lock);
-  child->next = registry;
-  registry = child;
-  pthread_mutex_unlock(&registry_lock);
   *ret_child = child;
   return KF_OK;
 }

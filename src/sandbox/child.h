@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { KF_CHILD_FDS_MAX = 8, KF_CHILD_OUTPUT_MAX = 65536 };
+enum { KF_CHILD_FDS_MAX = 8, KF_CHILD_OUTPUT_MAX = 65536, KF_CHILD_PROCESSES_MAX = 256 };
 
 typedef struct {
   const char *executable;    /* NULL: /proc/self/exe */
@@ -26,6 +26,8 @@ typedef struct {
   bool idle_priority;      /* SCHED_IDLE: builds give way to measurements (evaluation.md, T5) */
   int64_t memory_bytes;    /* RLIMIT_AS; 0: no limit (GPU runners) */
   int64_t file_bytes;      /* RLIMIT_FSIZE; 0: no limit */
+  bool may_fork;           /* it may start processes: they count too, for rss_bytes and up to
+                              KF_CHILD_PROCESSES_MAX; without it only the leader is looked at */
   int64_t rss_bytes;       /* polled by the parent in kf_child_poll; 0: no limit */
 } kf_child_options;
 
@@ -49,22 +51,20 @@ void kf_child_free(kf_child *child);
 typedef enum { KF_EXIT_RUNNING, KF_EXIT_CODE, KF_EXIT_SIGNAL } kf_exit_kind;
 typedef struct {
   kf_exit_kind kind;
-  int code;          /* exit code or signal number */
-  bool killed_by_us; /* kf_child_kill was called before it ended */
-  bool over_memory;  /* ended or was killed for memory (rss_bytes, SIGKILL of the kernel's OOM killer under
-                        cgroup) */
+  int code;            /* exit code or signal number */
+  bool killed_by_us;   /* kf_child_kill was called before it ended */
+  bool over_memory;    /* ended or was killed for memory (rss_bytes, SIGKILL of the kernel's OOM killer under
+                          cgroup) */
+  bool over_processes; /* killed because it had started more than KF_CHILD_PROCESSES_MAX processes */
 } kf_exit;
 
-/* Non-blocking look: reaps if it ended; kills it if it is over rss_bytes. */
+/* Non-blocking look: reaps if it ended; kills it if it is over rss_bytes or has started too many processes.
+ * (RLIMIT_NPROC would count all processes of the user, and does not bind root.) */
 kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err);
 /* Waits until the end or the deadline (kf_now_ns clock; 0 = only look). RUNNING when the deadline passed. */
 kf_status kf_child_wait(kf_child *child, int64_t deadline_ns, kf_exit *ret_exit, kf_err *err);
 /* What it printed so far, at most KF_CHILD_OUTPUT_MAX bytes, NULs replaced; appended to buf. */
 kf_status kf_child_output(kf_child *child, kf_buf *buf, kf_err *err);
-/* Involuntary context switches of the group leader so far (all threads), for dropping disturbed blocks; -1
- * unknown. */
-int64_t kf_child_involuntary(const kf_child *child);
-
 /* Longest time (ns) that a thread of the leader was ready to run and had no core, so far: on a busy machine
  * an idle-priority child waits, and its wall time says little. 0 where the kernel does not tell. */
 int64_t kf_child_starved_ns(const kf_child *child);

@@ -9,7 +9,7 @@ struct kf_child {
   int pidfd, output_fd;
   int64_t rss_bytes;
   uint64_t oom_kills; /* the system's counter at the start */
-  bool kill_asked, over_memory, ended;
+  bool may_fork, kill_asked, over_memory, over_processes, ended;
   kf_exit exit;   /* valid when ended */
   kf_child *next; /* registry of live children of this process */
 };
@@ -23,8 +23,8 @@ typedef struct {
   pid_t *pids;
   int count;
 } kf__pid_list;
-/* All descendants of `root` by parent links, without root; empty if /proc cannot be read. Freed with
- * kf_free(pids). */
+/* All members of the group that `root` leads and all descendants of these and of root by parent links,
+ * without root; empty if /proc cannot be read. Freed with kf_free(pids). */
 kf_status kf__proc_descendants(pid_t root, kf__pid_list *ret_list, kf_err *err);
 /* Calls `visit` for every process: pid, parent, group. */
 void kf__proc_each(void (*visit)(pid_t pid, pid_t parent, pid_t group, void *context), void *context);

@@ -1,4 +1,4 @@
-/* child_proc.c - what the kernel tells about processes in /proc: parents, memory, context switches. */
+/* child_proc.c - what the kernel tells about processes in /proc: parents, memory, waiting for a core. */
 #include "sandbox/child_internal.h"
 
 #include "base/alloc.h"
@@ -51,47 +51,67 @@ void kf__proc_each(void (*visit)(pid_t pid, pid_t parent, pid_t group, void *con
 
 typedef struct {
   pid_t pid, parent;
+  bool taken;
 } link_pair;
 typedef struct {
   KF_VEC(link_pair) links;
+  KF_VEC(pid_t) found;
+  pid_t root;
   kf_status status;
 } link_table;
 
 static void add_link(pid_t pid, pid_t parent, pid_t group, void *context) {
-  (void)group;
   link_table *table = context;
-  if (table->status == KF_OK) table->status = kf_vec_push(&table->links, (link_pair){pid, parent});
+  if (table->status != KF_OK || pid == table->root) return;
+  bool taken = group == table->root;
+  table->status = kf_vec_push(&table->links, (link_pair){pid, parent, taken});
+  if (table->status == KF_OK && taken) table->status = kf_vec_push(&table->found, pid);
 }
 
-static bool is_in(const pid_t *pids, size_t count, pid_t pid) {
-  for (size_t i = 0; i < count; i++)
-    if (pids[i] == pid) return true;
-  return false;
+static int by_parent(const void *a, const void *b) {
+  pid_t left = ((const link_pair *)a)->parent, right = ((const link_pair *)b)->parent;
+  return left < right ? -1 : left > right;
+}
+
+static size_t first_below(const link_table *table, pid_t parent) {
+  size_t low = 0, high = table->links.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (table->links.items[middle].parent < parent)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The links are sorted by parent. Each is taken once: reading /proc is no snapshot, so they may form a ring.
+ */
+static void take_children(link_table *table, pid_t parent) {
+  for (size_t i = first_below(table, parent);
+       table->status == KF_OK && i < table->links.count && table->links.items[i].parent == parent; i++) {
+    link_pair *link = &table->links.items[i];
+    if (link->taken) continue;
+    link->taken = true;
+    table->status = kf_vec_push(&table->found, link->pid);
+  }
 }
 
 kf_status kf__proc_descendants(pid_t root, kf__pid_list *ret_list, kf_err *err) {
-  link_table table = {.status = KF_OK};
-  KF_VEC(pid_t) found = {0};
+  link_table table = {.root = root, .status = KF_OK};
   kf__proc_each(add_link, &table);
-  kf_status status = table.status;
-  /* Parents may be listed after their children, so passes go on until nothing is added. */
-  for (bool grew = true; grew && status == KF_OK;) {
-    grew = false;
-    for (size_t i = 0; i < table.links.count && status == KF_OK; i++) {
-      link_pair link = table.links.items[i];
-      bool below = link.parent == root || is_in(found.items, found.count, link.parent);
-      if (!below || is_in(found.items, found.count, link.pid)) continue;
-      status = kf_vec_push(&found, link.pid);
-      grew = true;
-    }
-  }
+  if (table.links.count > 0)
+    qsort(table.links.items, table.links.count, sizeof *table.links.items, by_parent);
+  take_children(&table, root);
+  for (size_t i = 0; i < table.found.count; i++)
+    take_children(&table, table.found.items[i]);
   kf_vec_done(&table.links);
-  if (status != KF_OK) {
-    kf_vec_done(&found);
+  if (table.status != KF_OK) {
+    kf_vec_done(&table.found);
     return kf_nomem(err);
   }
-  ret_list->pids = found.items;
-  ret_list->count = (int)found.count;
+  ret_list->pids = table.found.items;
+  ret_list->count = (int)table.found.count;
   return KF_OK;
 }
 
@@ -112,45 +132,21 @@ uint64_t kf__proc_oom_kills(void) {
   return line ? strtoull(line + sizeof key - 1, NULL, 10) : 0;
 }
 
-/* Calls `visit` with the text of one /proc file of every thread of the leader; false if there is no such
- * process. */
-static bool each_thread(const kf_child *child, const char *file,
-                        void (*visit)(const char *text, int64_t *sum), int64_t *sum) {
-  char path[96], text[4096];
-  snprintf(path, sizeof path, "/proc/%d/task", (int)child->pid);
-  DIR *dir = child->ended ? NULL : opendir(path);
-  if (!dir) return false;
-  for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-    if (!isdigit((unsigned char)entry->d_name[0])) continue;
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/%s", (int)child->pid, entry->d_name, file);
-    if (read_small(path, text, sizeof text) > 0) visit(text, sum);
-  }
-  closedir(dir);
-  return true;
-}
-
-static void add_switches(const char *text, int64_t *sum) {
-  static const char key[] = "\nnonvoluntary_ctxt_switches:";
-  const char *line = strstr(text, key);
-  if (line && *sum >= 0)
-    *sum += strtoll(line + sizeof key - 1, NULL, 10);
-  else
-    *sum = -1;
-}
-
-int64_t kf_child_involuntary(const kf_child *child) {
-  int64_t sum = 0;
-  return each_thread(child, "status", add_switches, &sum) ? sum : -1;
-}
-
 /* schedstat: time on a core, time ready but waiting, number of turns. */
-static void keep_longest_wait(const char *text, int64_t *longest) {
-  long long ran = 0, waited = 0;
-  if (sscanf(text, "%lld %lld", &ran, &waited) == 2 && waited > *longest) *longest = waited;
-}
-
 int64_t kf_child_starved_ns(const kf_child *child) {
   int64_t longest = 0;
-  each_thread(child, "schedstat", keep_longest_wait, &longest);
+  char path[96], text[256];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)child->pid);
+  DIR *dir = child->ended ? NULL : opendir(path);
+  if (!dir) return 0;
+  for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+    long long ran = 0, waited = 0;
+    if (!isdigit((unsigned char)entry->d_name[0])) continue;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", (int)child->pid, entry->d_name);
+    if (read_small(path, text, sizeof text) > 0 && sscanf(text, "%lld %lld", &ran, &waited) == 2 &&
+        waited > longest)
+      longest = waited;
+  }
+  closedir(dir);
   return longest;
 }

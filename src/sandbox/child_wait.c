@@ -57,6 +57,7 @@ static void classify(kf_child *child, const siginfo_t *info) {
   end->code = info->si_status;
   end->killed_by_us = child->kill_asked;
   end->over_memory = child->over_memory;
+  end->over_processes = child->over_processes;
   if (end->kind == KF_EXIT_SIGNAL && end->code == SIGKILL && !child->kill_asked)
     end->over_memory = end->over_memory || kf__proc_oom_kills() > child->oom_kills;
 }
@@ -72,24 +73,29 @@ static kf_status finish(kf_child *child, const siginfo_t *info, kf_err *err) {
   return reap_rest(child->pid, deadline_ms, err);
 }
 
-static int64_t tree_rss_bytes(const kf_child *child) {
+/* Memory and number of all that the child has started. Without may_fork the leader is all there is: no walk
+ * through /proc, since runners are looked at during timed calls. */
+static void look_at_limits(kf_child *child) {
+  if (child->rss_bytes <= 0 && !child->may_fork) return;
   int64_t sum = kf__proc_rss_bytes(child->pid);
   kf__pid_list below = {0};
-  if (sum < 0 || kf__proc_descendants(child->pid, &below, NULL) != KF_OK) return sum;
-  for (int i = 0; i < below.count; i++) {
-    int64_t bytes = kf__proc_rss_bytes(below.pids[i]);
-    if (bytes > 0) sum += bytes;
+  if (child->may_fork && kf__proc_descendants(child->pid, &below, NULL) == KF_OK) {
+    child->over_processes = below.count > KF_CHILD_PROCESSES_MAX;
+    for (int i = 0; i < below.count && child->rss_bytes > 0; i++) {
+      int64_t bytes = kf__proc_rss_bytes(below.pids[i]);
+      if (bytes > 0) sum += bytes;
+    }
+    kf_free(below.pids);
   }
-  kf_free(below.pids);
-  return sum;
+  child->over_memory = child->rss_bytes > 0 && sum > child->rss_bytes && !child->over_processes;
 }
 
 kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
   siginfo_t info;
   if (!child->ended && leader_ended(child, &info)) KF_TRY(finish(child, &info, err));
-  if (!child->ended && child->rss_bytes > 0 && tree_rss_bytes(child) > child->rss_bytes) {
-    child->over_memory = true;
-    KF_TRY(kf_child_kill(child, err));
+  if (!child->ended) {
+    look_at_limits(child);
+    if (child->over_memory || child->over_processes) KF_TRY(kf_child_kill(child, err));
   }
   *ret_exit = child->ended ? child->exit : (kf_exit){.kind = KF_EXIT_RUNNING};
   return KF_OK;
@@ -109,14 +115,15 @@ static bool wait_end(const kf_child *child, int64_t deadline_ns) {
 }
 
 kf_status kf_child_wait(kf_child *child, int64_t deadline_ns, kf_exit *ret_exit, kf_err *err) {
-  enum { LOOK_EVERY_NS = 20000000 }; /* for the memory limit */
+  enum { LOOK_EVERY_NS = 20000000 }; /* for the limits */
   for (;;) {
     KF_TRY(kf_child_poll(child, ret_exit, err));
     if (ret_exit->kind != KF_EXIT_RUNNING) return KF_OK;
     int64_t now = kf_now_ns();
     if (now >= deadline_ns) return KF_OK;
-    int64_t until =
-        child->rss_bytes > 0 && deadline_ns > now + LOOK_EVERY_NS ? now + LOOK_EVERY_NS : deadline_ns;
+    int64_t until = (child->rss_bytes > 0 || child->may_fork) && deadline_ns > now + LOOK_EVERY_NS
+                        ? now + LOOK_EVERY_NS
+                        : deadline_ns;
     wait_end(child, until);
   }
 }
@@ -179,9 +186,10 @@ void kf_exit_text(const kf_exit *end, char *ret_text, size_t size) {
   } else if (end->kind == KF_EXIT_SIGNAL) {
     const char *words = sigdescr_np(end->code);
     snprintf(ret_text, size, "killed by signal %d (%s)%s", end->code, words ? words : "unknown",
-             end->over_memory    ? ", out of memory"
-             : end->killed_by_us ? " sent by the evaluator"
-                                 : "");
+             end->over_memory      ? ", out of memory"
+             : end->over_processes ? ", too many processes"
+             : end->killed_by_us   ? " sent by the evaluator"
+                                   : "");
     for (char *c = strchr(ret_text, '('); c && *c && *c != ')'; c++)
       if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
   } else {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -215,6 +216,27 @@ static void test_fs__knows_its_own_folder(void **state) {
   assert_true(kf_fs_exists(path));
 }
 
+static void test_fs__closed_standard_descriptors_are_filled(void **state) {
+  (void)state;
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct stat before, kept, null_file, in, errors;
+    fstat(1, &before);
+    stat("/dev/null", &null_file);
+    close(0);
+    close(2);
+    kf_fs_keep_standard_fds();
+    bool ok = fstat(0, &in) == 0 && fstat(1, &kept) == 0 && fstat(2, &errors) == 0 &&
+              in.st_rdev == null_file.st_rdev && errors.st_rdev == null_file.st_rdev &&
+              kept.st_dev == before.st_dev && kept.st_ino == before.st_ino;
+    int next = open("/dev/null", O_RDONLY);
+    _exit(ok && next > 2 ? 0 : 1);
+  }
+  int status = -1;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, drop_dir)
 
 int main(void) {
@@ -230,6 +252,7 @@ int main(void) {
       cmocka_unit_test(test_fs__plain_relative_paths),
       IN_DIR(test_fs__temporary_folder_is_private),
       cmocka_unit_test(test_fs__knows_its_own_folder),
+      cmocka_unit_test(test_fs__closed_standard_descriptors_are_filled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 /* C references through the system's compiler in the compiler sandbox. */
 #include "test_build_fixture.h"
 
+#include "build/build_log.h"
+
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +32,7 @@ static void test_build_cc__makes_a_shared_object(void **state) {
   compile("#include <math.h>\ndouble f(double x) { return SCALE * sqrt(x); }\n", options, 60000, &object,
           &len, &log, KF_OK);
   if (!object) fail_msg("%s", kf_buf_text(&log));
+  assert_int_equal(log.len, 0); /* nor does the linker mind what the filter denies */
   OK(kf_fs_join(path, work_dir, "copy.so", &fixture_err));
   OK(kf_fs_write(path, object, len, &fixture_err));
   void *library = dlopen(path, RTLD_NOW);
@@ -100,6 +103,18 @@ static void test_build_cc__missing_compiler(void **state) {
   kf_buf_done(&log);
 }
 
+static void test_build_log__hides_folders_of_any_name(void **state) {
+  (void)state;
+  static const char dir[] = "/home/a b:(c)/kf-x", text[] = "/home/a b:(c)/kf-x/in.c:3:5: error in "
+                                                           "'/home/a b:(c)/kf-x/in.c', /home/a\n";
+  kf_buf log;
+  kf_buf_init(&log, 4096);
+  OK(kf_buf_append(&log, text, sizeof text - 1, &fixture_err));
+  kf_build_log_clean(&log, dir, "kernel.cl", 4096);
+  assert_string_equal(kf_buf_text(&log), "kernel.cl:3:5: error in 'kernel.cl', /home/a\n");
+  kf_buf_done(&log);
+}
+
 static int make_dir(void **state) {
   (void)state;
   return kf_fs_mkdtemp(work_dir, "kf-test", &fixture_err) == KF_OK ? 0 : 1;
@@ -119,6 +134,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_build_cc__sees_no_file_outside),
       cmocka_unit_test(test_build_cc__time_is_limited),
       cmocka_unit_test(test_build_cc__missing_compiler),
+      cmocka_unit_test(test_build_log__hides_folders_of_any_name),
   };
   return cmocka_run_group_tests(tests, make_dir, drop_dir);
 }

@@ -262,6 +262,56 @@ static void test_hostile__crash_in_the_trial_launch_is_said(void **state) {
   kf_build_outcome_done(&outcome);
 }
 
+static void test_hostile__a_builder_that_kills_itself_has_crashed(void **state) {
+  (void)state;
+  kf_build_outcome outcome;
+  build_attack(SYSCALL "__kernel void attack(__global const float *x, __global float *y, int n) {\n"
+                       "  y[0] = sys(234, sys(39, 0, 0, 0, 0), sys(186, 0, 0, 0, 0), 9, 0); }\n",
+               60000, (int64_t)4 << 30, &outcome);
+  assert_int_equal(outcome.result.code, KF_RUN_CRASHED);
+  assert_int_equal(outcome.result.api_code, SIGKILL);
+  assert_true(outcome.in_launch);
+  kf_build_outcome_done(&outcome);
+}
+
+static void test_hostile__fork_bomb_is_stopped_at_its_number(void **state) {
+  (void)state;
+  kf_build_outcome outcome;
+  build_attack(SYSCALL
+               "__kernel void attack(__global const float *x, __global float *y, int n) {\n"
+               "  for (int i = 0; i < 300; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0);\n"
+               "  for (;;) sys(34, 0, 0, 0, 0); }\n", /* pause */
+               60000, (int64_t)1 << 42, &outcome);
+  if (outcome.result.code != KF_RUN_CRASHED) fail_msg("%d %s", outcome.result.code, outcome.result.text);
+  assert_non_null(strstr(outcome.result.text, "started more than 256 others"));
+  kf_build_outcome_done(&outcome);
+}
+
+/* The process ends between two requests: found when the next cannot be sent. */
+static void test_hostile__an_end_between_requests_is_the_candidates(void **state) {
+  (void)state;
+  fixture_plan plan;
+  fixture_run run;
+  const kf_buffer_place places[] = {{0, 0}, {1, 0}};
+  fixture_plan_init(&plan, "attack", 1024, 1, 1);
+  static const char source[] =
+      SYSCALL "__kernel void attack(__global const float *x, __global float *y, int n) {\n"
+              "  if (x[1] == 1.0f) y[0] = sys(37, 1, 0, 0, 0);\n" /* alarm */
+              "}\n";
+  for (int i = 0; i < 2; i++) {
+    fixture_try(source, &plan.calls, FIXTURE_CALL_MS, &run);
+    assert_int_equal(run.result.code, KF_RUN_OK);
+    kf_sleep_ms(1500);
+    if (i == 0)
+      OK(kf_runner_map(run.runner, run.regions, 2, places, 2, &run.result, &fixture_err));
+    else
+      OK(kf_runner_plan(run.runner, &plan.calls, &run.result, &fixture_err));
+    assert_int_equal(run.result.code, KF_RUN_CRASHED);
+    assert_int_equal(run.result.api_code, SIGALRM);
+    fixture_run_done(&run);
+  }
+}
+
 int main(int argc, char **argv) {
   kf_role_run(argc, argv, fixture_roles);
   kf_alloc_init();
@@ -277,6 +327,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_hostile__endless_trial_launch_times_out),
       cmocka_unit_test(test_hostile__fork_bomb_in_the_builder_leaves_nothing),
       cmocka_unit_test(test_hostile__crash_in_the_trial_launch_is_said),
+      cmocka_unit_test(test_hostile__a_builder_that_kills_itself_has_crashed),
+      cmocka_unit_test(test_hostile__fork_bomb_is_stopped_at_its_number),
+      cmocka_unit_test(test_hostile__an_end_between_requests_is_the_candidates),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 #else
