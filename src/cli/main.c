@@ -100,7 +100,7 @@ static kf_status run_command(kf_cli *cli, const kf_command *command, int argc, c
   KF_TRY(apply_settings(cli, err));
   if ((command->needs & KF_NEEDS_EVALUATOR) != 0) {
     char path[KF_PATH_MAX];
-    KF_TRY(kf_judge_path(path, err));
+    KF_TRY(kf_evaluator_path(path, err));
   }
   return command->run(cli, args, err);
 }

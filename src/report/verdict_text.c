@@ -2,6 +2,7 @@
  * characters. */
 #include "report/verdict_text.h"
 
+#include "base/text.h"
 #include "report/table.h"
 #include <math.h>
 #include <string.h>
@@ -11,8 +12,7 @@
 static kf_status put_clean(kf_buf *buf, const char *text, kf_err *err) {
   size_t start = buf->len;
   KF_TRY(kf_buf_puts(buf, text, err));
-  for (size_t i = start; i < buf->len; i++)
-    if ((unsigned char)buf->data[i] < 0x20 || buf->data[i] == 0x7f) buf->data[i] = ' ';
+  if (buf->len > start) kf_text_clean(buf->data + start, buf->len - start);
   return KF_OK;
 }
 

@@ -81,8 +81,7 @@ typedef struct kf__driver {
       pace_from_evals; /* from where the pace is taken: after the seeds' long first races; 0: not yet */
   uv_timer_t tick, budget;
   uv_signal_t sigint, sigterm;
-  int handles;
-  bool stopping, stop_now, time_told;
+  bool stopping, stop_now;
   int64_t inputs; /* of this session */
   char activity[96];
   kf_status status; /* the failure that ends the run */
