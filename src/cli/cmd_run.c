@@ -68,13 +68,13 @@ static const kf_option options[] = {
      .type = KF_OPT_TEXT,
      .offset = offsetof(run_args, db),
      .value = "PATH",
-     .help = "database of the new run (default: .kf/runs/RUN.db)"},
+     .help = "database of the new run (default: RUN.db in the folder of --runs)"},
     {.name = "resume",
      .type = KF_OPT_TEXT,
      .offset = offsetof(run_args, resume),
      .value = "RUN",
      .help = "go on with a run: its id, a beginning of it, a path, or \"last\"; --evals and --time then set "
-             "new limits"},
+             "new limits; proposers but builtin are to be given again"},
     {.name = "dry-run",
      .type = KF_OPT_FLAG,
      .offset = offsetof(run_args, dry_run),
@@ -108,10 +108,11 @@ const kf_syntax kf_cmd_run_syntax = {
 
 /* ---- the end of a run ---- */
 
-/* How other commands name this run: by its id where they look for it, else by its path. */
+/* How other commands name this run: by its id where they look for it by themselves, else by its path. */
 static const char *name_of(const kf_cli *cli, const kf_run_result *result) {
   kf_run_entry *found = kf_alloc(sizeof *found);
-  bool listed = found != NULL && kf_runs_find(cli->common.runs, result->run_id, found, NULL) == KF_OK;
+  bool listed = found != NULL && strcmp(cli->common.runs, KF_RUNS_DEFAULT) == 0 &&
+                kf_runs_find(cli->common.runs, result->run_id, found, NULL) == KF_OK;
   kf_free(found);
   return listed ? result->run_id : result->db_path;
 }

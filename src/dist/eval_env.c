@@ -69,7 +69,9 @@ kf_status kf_evaluator_path(char ret_path[KF_PATH_MAX], kf_err *err) {
   const char *named = getenv("KF_EVAL");
   if (named && named[0]) {
     if (strlen(named) >= KF_PATH_MAX) return kf_fail(err, KF_EINVAL, "KF_EVAL: the path is too long");
-    if (access(named, X_OK) != 0) return kf_fail(err, KF_ENODEV, "KF_EVAL: %s: %s", named, strerror(errno));
+    if (access(named, X_OK) != 0)
+      return kf_err_hint(err, kf_fail(err, KF_ENODEV, "KF_EVAL: %s: %s", named, strerror(errno)),
+                         "unset KF_EVAL to take the kf-eval beside kf");
     snprintf(ret_path, KF_PATH_MAX, "%s", named);
     return KF_OK;
   }

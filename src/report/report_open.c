@@ -2,7 +2,6 @@
 #include "report/report_int.h"
 
 #include "base/text.h"
-#include "run/run.h"
 #include <string.h>
 
 #include "base/banned.h"

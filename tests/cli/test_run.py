@@ -133,6 +133,9 @@ class Around(CliTest):
         self.assertEqual([{"proposer": "builtin", "leaves": "nothing"}], row["leaves_this_machine"])
         self.assertFalse((self.dir / ".kf").exists())
 
+    def test_bad_limits(self):
+        self.fails(2, "run", TINY, "--time", "0", says="--time: at least a millisecond", hint="no limit")
+
     def test_an_empty_folder(self):
         self.assertEqual("no runs below .kf/runs\n", self.kf("list", code=0).out)
         self.assertEqual("", self.kf("list", "--json", code=0).out)
