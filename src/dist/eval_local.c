@@ -109,6 +109,14 @@ static kf_status send_bytes(local *self, kf_buf *out, kf_err *err) {
 
 /* ---- receiving ---- */
 
+/* Names are printed. */
+static void clean_device(kf_device_info *device) {
+  char *const texts[] = {device->id,   device->api,    device->platform,
+                         device->name, device->driver, device->extensions_note};
+  for (size_t i = 0; i < KF_COUNTOF(texts); i++)
+    kf_text_clean(texts[i], strlen(texts[i]));
+}
+
 static kf_status take_hello(local *self, json_t *message, kf_err *err) {
   json_t *version = NULL, *devices = NULL, *item = NULL;
   size_t index = 0;
@@ -123,6 +131,7 @@ static kf_status take_hello(local *self, json_t *message, kf_err *err) {
   json_array_foreach(devices, index, item) {
     if (self->base.ndevices == KF_DEVICES_MAX) break;
     KF_TRY(kf_device_from_json(item, &self->base.devices[self->base.ndevices], err));
+    clean_device(&self->base.devices[self->base.ndevices]);
     self->base.ndevices++;
   }
   json_decref(self->base.hello);
