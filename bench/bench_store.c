@@ -66,7 +66,7 @@ static size_t source_text(char *text, size_t room, int64_t number) {
   size_t len = 0;
   for (int line = 0; len + 80 < room; line++)
     len += (size_t)snprintf(text + len, room - len, "  acc%d = fma(a[%lld + i * %d], b[j + %d], acc%d);\n",
-                            line % 7, (long long)(number * 31 + line), line % 13, line * 17 % 101, line % 7);
+                            line % 7, (long long)number * 31 + line, line % 13, line * 17 % 101, line % 7);
   return len;
 }
 

@@ -52,10 +52,13 @@ char *kf_strdup(const char *text) {
 }
 
 char *kf_strndup(const char *text, size_t len) {
-  len = strnlen(text, len);
-  char *copy = kf_alloc(len + 1);
+  return kf_memdup(text, strnlen(text, len));
+}
+
+void *kf_memdup(const void *bytes, size_t len) {
+  char *copy = len < SIZE_MAX ? kf_alloc(len + 1) : NULL;
   if (copy == NULL) return NULL;
-  memcpy(copy, text, len);
+  if (len > 0) memcpy(copy, bytes, len);
   copy[len] = '\0';
   return copy;
 }

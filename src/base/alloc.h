@@ -17,7 +17,10 @@ void *kf_calloc(size_t count, size_t size) __attribute__((malloc, warn_unused_re
 void *kf_realloc(void *ptr, size_t size) __attribute__((warn_unused_result));
 void *kf_reallocarray(void *ptr, size_t count, size_t size) __attribute__((warn_unused_result));
 char *kf_strdup(const char *text) __attribute__((malloc, warn_unused_result));
+/* At most `len` bytes, up to the first NUL. */
 char *kf_strndup(const char *text, size_t len) __attribute__((malloc, warn_unused_result));
+/* Those bytes whatever they are, NULs too, with a NUL one past the last. */
+void *kf_memdup(const void *bytes, size_t len) __attribute__((malloc, warn_unused_result));
 void kf_free(void *ptr);
 void kf_freep(void *ptr_to_ptr); /* for KF_CLEANUP(kf_freep) on any pointer variable */
 

@@ -45,17 +45,32 @@ static kf_status read_all(int fd, const char *path, kf_buf *buf, kf_err *err) {
   return KF_OK;
 }
 
-kf_status kf_fs_read(const char *path, kf_buf *buf, kf_err *err) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return io_failure(err, "open", path, errno);
+static kf_status read_opened(int take_fd, const char *path, kf_buf *buf, kf_err *err) {
   size_t len_before = buf->len;
-  kf_status status = read_all(fd, path, buf, err);
-  close(fd);
+  kf_status status = read_all(take_fd, path, buf, err);
+  close(take_fd);
   if (status != KF_OK && buf->data != NULL) {
     buf->len = len_before;
     buf->data[len_before] = '\0';
   }
   return status;
+}
+
+kf_status kf_fs_read(const char *path, kf_buf *buf, kf_err *err) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return io_failure(err, "open", path, errno);
+  return read_opened(fd, path, buf, err);
+}
+
+kf_status kf_fs_read_regular(const char *path, kf_buf *buf, kf_err *err) {
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0 && errno != ELOOP) return io_failure(err, "open", path, errno);
+  if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (fd >= 0) close(fd);
+    return kf_fail(err, KF_EINVAL, "\"%s\" is no regular file", path);
+  }
+  return read_opened(fd, path, buf, err);
 }
 
 kf_status kf_fs_write_fd(int fd, const void *bytes, size_t len, kf_err *err) {
@@ -138,6 +153,11 @@ void kf_fs_keep_standard_fds(void) {
   /* From 0 up: open gives the lowest free number. Inherited by children, like the ones that were there. */
   for (int fd = 0; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0) return;
+}
+
+void kf_fs_close_pair(const int fds[2]) {
+  for (int i = 0; i < 2; i++)
+    if (fds[i] >= 0) close(fds[i]);
 }
 
 bool kf_fs_exists(const char *path) {

@@ -8,6 +8,9 @@ enum { KF_PATH_MAX = 4096 };
 
 /* Appends the file; KF_EINVAL if it is larger than the buffer's maximum, KF_ENOTFOUND if it is not there. */
 kf_status kf_fs_read(const char *path, kf_buf *buf, kf_err *err);
+/* The same for a folder that others write to: KF_EINVAL for what is no regular file (a link, a pipe), which
+ * is neither followed nor waited for. */
+kf_status kf_fs_read_regular(const char *path, kf_buf *buf, kf_err *err);
 /* Writes path.tmp-PID, fsyncs, renames: a reader sees the old or the new content, never a part. */
 kf_status kf_fs_write(const char *path, const void *bytes, size_t len, kf_err *err);
 kf_status kf_fs_write_fd(int fd, const void *bytes, size_t len, kf_err *err); /* all of it, or a failure */
@@ -16,6 +19,7 @@ kf_status kf_fs_remove_tree(const char *path, kf_err *err);                   /*
 /* For the start of main: opens /dev/null on those of the descriptors 0 to 2 that are closed, so that no file
  * or pipe of ours gets such a number and is taken for the standard input or output. */
 void kf_fs_keep_standard_fds(void);
+void kf_fs_close_pair(const int fds[2]); /* of a pipe or socket pair; those below 0 are none */
 bool kf_fs_exists(const char *path);
 bool kf_fs_is_dir(const char *path);
 /* dir + "/" + name; refuses results over KF_PATH_MAX. */

@@ -1,6 +1,7 @@
 /* log.c - one line, one write(2), so that lines of several processes do not mix. */
 #include "base/log.h"
 
+#include "base/text.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -35,9 +36,7 @@ static void __attribute__((format(printf, 2, 0))) emit(const char *label, const 
   int body = vsnprintf(line + head, sizeof line - (size_t)head, fmt, args);
   if (body < 0) return;
   size_t len = strlen(line);
-  /* Text from outside (a model, a compiler) must neither forge lines nor steer the terminal. */
-  for (size_t i = 0; i < len; i++)
-    if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) line[i] = ' ';
+  kf_text_clean(line, len);
   line[len] = '\n'; /* in place of the NUL */
   write_line(line, len + 1);
 }

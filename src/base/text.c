@@ -116,3 +116,8 @@ bool kf_text_is_name(const char *text) {
     if (++len > NAME_MAX_CHARS) return false;
   return text[len] == '\0';
 }
+
+void kf_text_clean(char *text, size_t len) {
+  for (size_t i = 0; i < len; i++)
+    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) text[i] = ' ';
+}

@@ -3,6 +3,7 @@
 #define KF_BASE_TEXT_H
 
 #include "base/status.h"
+#include <stddef.h>
 #include <stdint.h>
 
 /* The candidate with the smallest edit distance if it is close enough to be a likely typing error, else NULL.
@@ -15,6 +16,9 @@ kf_status kf_text_real(const char *text, double min, double max, const char *wha
                        kf_err *err);
 /* "90", "90s", "5m", "2h" -> seconds. */
 kf_status kf_text_duration(const char *text, double *ret_seconds, kf_err *err);
+/* Text from outside (a model, a compiler, a file, a peer) must neither forge lines nor steer the terminal:
+ * control characters become blanks, in place. */
+void kf_text_clean(char *text, size_t len);
 bool kf_text_is_name(const char *text); /* C identifier, at most 64 characters */
 
 #endif

@@ -76,8 +76,23 @@ static bool find_program(const char *name, char ret_path[KF_PATH_MAX]) {
   return false;
 }
 
-static void look_at_opencl(findings *list, int devices, const char *note) {
+static int count_judged(const kf_device_info *devices, int count) {
+  int judged = 0;
+  for (int i = 0; i < count; i++)
+    judged += kf_device_is_judged_on(&devices[i]);
+  return judged;
+}
+
+static void look_at_opencl(findings *list, int devices, int judged, const char *note) {
   int drivers = count_icds();
+  if (devices > 0 && judged == 0) {
+    finding *f = add(list, "opencl", FINDING_MISSING);
+    snprintf(f->detail, sizeof f->detail,
+             "%d device%s, none of them a CPU: this version judges on CPU devices only", devices,
+             devices == 1 ? "" : "s");
+    snprintf(f->fix, sizeof f->fix, "apt-get install pocl-opencl-icd (the CPU as a device)");
+    return;
+  }
   if (devices > 0) {
     snprintf(add(list, "opencl", FINDING_OK)->detail, sizeof list->items[0].detail,
              "%d device%s, %d driver%s registered", devices, devices == 1 ? "" : "s", drivers,
@@ -96,6 +111,14 @@ static void look_at_opencl(findings *list, int devices, const char *note) {
 static void look_at_compiler(findings *list) {
   char path[KF_PATH_MAX];
   static const char *const names[] = {"cc", "gcc", "clang"};
+  const char *named = getenv("KF_CC");
+  if (named != NULL && named[0] == '/') {
+    bool there = access(named, X_OK) == 0;
+    finding *f = add(list, "C compiler", there ? FINDING_OK : FINDING_MISSING);
+    snprintf(f->detail, sizeof f->detail, "%.300s (KF_CC)%s", named, there ? "" : " is not there");
+    if (!there) snprintf(f->fix, sizeof f->fix, "set KF_CC to a compiler, or unset it");
+    return;
+  }
   for (size_t i = 0; i < KF_COUNTOF(names); i++)
     if (find_program(names[i], path)) {
       snprintf(add(list, "C compiler", FINDING_OK)->detail, sizeof list->items[0].detail, "%.300s", path);
@@ -201,7 +224,8 @@ static kf_status put_devices(const kf_device_info *devices, int count, kf_buf *b
     KF_TRY(kf_table_cell(&table, err, "%lld", (long long)d->limits.units));
     KF_TRY(kf_table_cell(&table, err, "%s", kf_figure_bytes(d->limits.local_bytes, local)));
     KF_TRY(kf_table_cell(&table, err, "%s", kf_figure_bytes(d->memory_bytes, memory)));
-    KF_TRY(kf_table_cell(&table, err, "%s", d->extensions_note));
+    KF_TRY(kf_table_cell(&table, err, "%s%s", d->extensions_note,
+                         kf_device_is_judged_on(d) ? "" : "; seen, not judged on by this version"));
   }
   if (count == 0) return KF_OK;
   KF_TRY(kf_table_write(&table, buf, err));
@@ -227,7 +251,8 @@ static kf_status print_text(const findings *list, const kf_device_info *devices,
   }
   KF_TRY(kf_table_write(&table, &buf, err));
   KF_TRY(kf_buf_printf(&buf, err, "\n%s\n",
-                       ndevices > 0 ? "kf can search on this machine: kf run TASK" : "no device works here"));
+                       count_judged(devices, ndevices) > 0 ? "kf can search on this machine: kf run TASK"
+                                                           : "no device works here"));
   return kf_out_buf(&buf, err);
 }
 
@@ -253,8 +278,13 @@ static json_t *devices_json(const kf_device_info *devices, int count) {
   json_t *all = json_array();
   for (int i = 0; all != NULL && i < count; i++) {
     json_t *object = NULL;
-    if (kf_device_to_json(&devices[i], &object, NULL) == KF_OK && json_array_append_new(all, object) == 0)
+    if (kf_device_to_json(&devices[i], &object, NULL) == KF_OK &&
+        json_object_set_new(object, "judged_on", json_boolean(kf_device_is_judged_on(&devices[i]))) == 0 &&
+        json_array_append(all, object) == 0) {
+      json_decref(object);
       continue;
+    }
+    json_decref(object);
     json_decref(all);
     return NULL;
   }
@@ -264,7 +294,7 @@ static json_t *devices_json(const kf_device_info *devices, int count) {
 static kf_status print_json(const findings *list, const kf_device_info *devices, int ndevices, kf_err *err) {
   kf_row row;
   kf_row_begin(&row);
-  kf_row_bool(&row, "works", ndevices > 0);
+  kf_row_bool(&row, "works", count_judged(devices, ndevices) > 0);
   kf_row_text(&row, "version", KF_VERSION);
   kf_row_value(&row, "devices", devices_json(devices, ndevices));
   kf_row_value(&row, "checks", checks_json(list));
@@ -276,7 +306,7 @@ static kf_judge *start_evaluator(const kf_cli *cli, findings *list) {
   kf_err err = {0};
   kf_judge *judge = NULL;
   char path[KF_PATH_MAX];
-  if (kf_judge_path(path, &err) == KF_OK && kf_judge_open(&cli->settings, &judge, &err) == KF_OK) {
+  if (kf_evaluator_path(path, &err) == KF_OK && kf_judge_open(&cli->settings, &judge, &err) == KF_OK) {
     finding *f = add(list, "evaluator", FINDING_OK);
     snprintf(f->detail, sizeof f->detail, "%.300s, version %.60s", path,
              kf_evaluator_hello_text(kf_judge_evaluator(judge), "version"));
@@ -295,8 +325,9 @@ kf_status kf_cmd_doctor(kf_cli *cli, const void *args, kf_err *err) {
   int ndevices = 0;
   const kf_device_info *devices =
       judge != NULL ? kf_evaluator_devices(kf_judge_evaluator(judge), &ndevices) : NULL;
+  int judged = count_judged(devices, ndevices);
   if (judge != NULL) {
-    look_at_opencl(&list, ndevices, kf_evaluator_hello_text(kf_judge_evaluator(judge), "note"));
+    look_at_opencl(&list, ndevices, judged, kf_evaluator_hello_text(kf_judge_evaluator(judge), "note"));
     look_at_sandbox(&list, kf_judge_evaluator(judge));
   }
   look_at_libclang(&list);
@@ -307,6 +338,6 @@ kf_status kf_cmd_doctor(kf_cli *cli, const void *args, kf_err *err) {
   kf_status status = cli->common.json ? print_json(&list, devices, ndevices, err)
                                       : print_text(&list, devices, ndevices, err);
   kf_judge_free(judge);
-  cli->exit_code = ndevices > 0 ? 0 : kf_status_exit_code(KF_ENODEV);
+  cli->exit_code = judged > 0 ? 0 : kf_status_exit_code(KF_ENODEV);
   return status;
 }

@@ -68,13 +68,13 @@ static const kf_option options[] = {
      .type = KF_OPT_TEXT,
      .offset = offsetof(run_args, db),
      .value = "PATH",
-     .help = "database of the new run (default: .kf/runs/RUN.db)"},
+     .help = "database of the new run (default: RUN.db in the folder of --runs)"},
     {.name = "resume",
      .type = KF_OPT_TEXT,
      .offset = offsetof(run_args, resume),
      .value = "RUN",
      .help = "go on with a run: its id, a beginning of it, a path, or \"last\"; --evals and --time then set "
-             "new limits"},
+             "new limits; proposers but builtin are to be given again"},
     {.name = "dry-run",
      .type = KF_OPT_FLAG,
      .offset = offsetof(run_args, dry_run),
@@ -101,41 +101,51 @@ const kf_syntax kf_cmd_run_syntax = {
     .examples = examples,
     .positionals = positionals,
     .options = options,
-    .common = KF_COMMON_DEVICE,
+    .common = KF_COMMON_DEVICE | KF_COMMON_RUNS,
     .args_size = sizeof(run_args),
     .initial = &initial,
 };
 
 /* ---- the end of a run ---- */
 
-/* How other commands name this run: by its id where they look for it, else by its path. */
+/* How other commands name this run: by its id where they look for it by themselves, else by its path. */
 static const char *name_of(const kf_cli *cli, const kf_run_result *result) {
   kf_run_entry *found = kf_alloc(sizeof *found);
-  bool listed = found != NULL && kf_runs_find(cli->common.runs, result->run_id, found, NULL) == KF_OK;
+  bool listed = found != NULL && strcmp(cli->common.runs, KF_RUNS_DEFAULT) == 0 &&
+                kf_runs_find(cli->common.runs, result->run_id, found, NULL) == KF_OK;
   kf_free(found);
   return listed ? result->run_id : result->db_path;
 }
 
-static kf_status print_json(const kf_cli *cli, const kf_run_result *result, const kf_report *report,
-                            kf_err *err) {
+/* The command that goes on with a run: proposers are given again, since a database may not name them. */
+static kf_status put_resume(const kf_cli *cli, const kf_run_options *run, const kf_run_result *result,
+                            kf_buf *buf, kf_err *err) {
+  KF_TRY(kf_buf_printf(buf, err, "kf run --resume %s", name_of(cli, result)));
+  return kf_run_proposer_options(run->proposers, run->nproposers, buf, err);
+}
+
+static kf_status print_json(const kf_cli *cli, const kf_run_options *run, const kf_run_result *result,
+                            const kf_report *report, kf_err *err) {
   json_t *object = NULL;
-  char resume[KF_PATH_MAX + 64], export_command[KF_PATH_MAX + 64];
+  KF_CLEANUP(kf_buf_done) kf_buf resume;
+  kf_buf_init(&resume, KF_OUTPUT_MAX);
+  KF_TRY(put_resume(cli, run, result, &resume, err));
+  char export_command[KF_PATH_MAX + 64];
   const char *name = name_of(cli, result);
-  snprintf(resume, sizeof resume, "kf run --resume %s", name);
   snprintf(export_command, sizeof export_command, "kf export %s --form kernel -o best.cl", name);
   KF_TRY(kf_report_summary_json(report, &object, err));
   kf_row row;
   kf_row_begin_with(&row, object);
   kf_row_text(&row, "path", result->db_path);
   kf_row_bool(&row, "interrupted", result->interrupted);
-  kf_row_text(&row, "resume", resume);
+  kf_row_text(&row, "resume", kf_buf_text(&resume));
   kf_row_text(&row, "export", export_command);
   kf_row_int(&row, "restarts", result->restarts);
   return kf_out_json(kf_row_take(&row), err);
 }
 
-static kf_status print_text(const kf_cli *cli, const kf_run_result *result, const kf_report *report,
-                            kf_err *err) {
+static kf_status print_text(const kf_cli *cli, const kf_run_options *run, const kf_run_result *result,
+                            const kf_report *report, kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf buf;
   kf_buf_init(&buf, KF_OUTPUT_MAX);
   KF_TRY(kf_report_summary_text(report, &buf, err));
@@ -143,14 +153,20 @@ static kf_status print_text(const kf_cli *cli, const kf_run_result *result, cons
   const char *name = name_of(cli, result);
   if (result->best_source[0] != '\0')
     KF_TRY(kf_buf_printf(&buf, err, "\ntake it home: kf export %s --form kernel -o best.cl\n", name));
-  if (result->interrupted) KF_TRY(kf_buf_printf(&buf, err, "go on:        kf run --resume %s\n", name));
+  if (result->interrupted) {
+    KF_TRY(kf_buf_puts(&buf, "go on:        ", err));
+    KF_TRY(put_resume(cli, run, result, &buf, err));
+    KF_TRY(kf_buf_puts(&buf, "\n", err));
+  }
   return kf_out_buf(&buf, err);
 }
 
-static kf_status print_result(const kf_cli *cli, const kf_run_result *result, kf_err *err) {
+static kf_status print_result(const kf_cli *cli, const kf_run_options *run, const kf_run_result *result,
+                              kf_err *err) {
   KF_CLEANUP(kf_report_freep) kf_report *report = NULL;
   KF_TRY(kf_report_open(result->db_path, &report, err));
-  return cli->common.json ? print_json(cli, result, report, err) : print_text(cli, result, report, err);
+  return cli->common.json ? print_json(cli, run, result, report, err)
+                          : print_text(cli, run, result, report, err);
 }
 
 /* A run that the engine ended because of the task or the machine is a failure of the command. */
@@ -162,9 +178,12 @@ static kf_status outcome_status(const kf_run_result *result, kf_err *err) {
 }
 
 /* What was committed before a failure is not lost, and the user should know how to go on. */
-static void hint_resume(const kf_cli *cli, const kf_run_result *result) {
-  if (result->db_path[0] != '\0' && result->run_id[0] != '\0' && result->stats.proposed > 0)
-    kf_note("kf: what was done is kept: kf run --resume %s", name_of(cli, result));
+static void hint_resume(const kf_cli *cli, const kf_run_options *run, const kf_run_result *result) {
+  if (result->db_path[0] == '\0' || result->run_id[0] == '\0' || result->stats.proposed == 0) return;
+  KF_CLEANUP(kf_buf_done) kf_buf command;
+  kf_buf_init(&command, KF_OUTPUT_MAX);
+  if (put_resume(cli, run, result, &command, NULL) == KF_OK)
+    kf_note("kf: what was done is kept: %s", kf_buf_text(&command));
 }
 
 /* ---- the dry run ---- */
@@ -229,6 +248,9 @@ static kf_status dry_run(kf_cli *cli, const kf_run_options *run, kf_err *err) {
 /* ---- the command ---- */
 
 static kf_status check_usage(const run_args *args, kf_err *err) {
+  if (args->time_s != NOT_GIVEN && args->time_s < 1e-3)
+    return kf_err_hint(err, kf_fail(err, KF_EINVAL, "run: --time: at least a millisecond expected"),
+                       "without --time there is no limit of time");
   if (args->task == NULL && args->resume == NULL)
     return kf_err_hint(err, kf_fail(err, KF_EINVAL, "run: TASK is missing"),
                        "kf run TASK, or kf run --resume RUN");
@@ -249,6 +271,7 @@ static void fill_options(const kf_cli *cli, const run_args *args, kf_run_options
   *ret_options = (kf_run_options){
       .task_path = args->task,
       .db_path = args->db,
+      .runs_dir = cli->common.runs,
       .device = cli->common.device,
       .proposers = args->proposers.items,
       .nproposers = (int)args->proposers.count,
@@ -272,11 +295,11 @@ static kf_status search(kf_cli *cli, const kf_run_options *wanted, kf_err *err) 
   kf_status status = kf_run(&run, result, err);
   kf_progress_done(&progress, NULL);
   if (status != KF_OK) {
-    hint_resume(cli, result);
+    hint_resume(cli, &run, result);
     return status;
   }
   if (result->interrupted) cli->exit_code = kf_status_exit_code(KF_ECANCELED);
-  KF_TRY(print_result(cli, result, err));
+  KF_TRY(print_result(cli, &run, result, err));
   return result->interrupted ? KF_OK : outcome_status(result, err);
 }
 

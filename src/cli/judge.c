@@ -2,8 +2,6 @@
 #include "cli/judge.h"
 
 #include "base/alloc.h"
-#include "base/fs.h"
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,22 +19,6 @@ struct kf_judge {
   kf_err error;
   kf_verdict *verdict;
 };
-
-kf_status kf_judge_path(char ret_path[], kf_err *err) {
-  const char *named = getenv("KF_EVAL");
-  if (named != NULL && named[0] != '\0') {
-    if (access(named, X_OK) != 0) return kf_fail(err, KF_ENODEV, "KF_EVAL: %s: %s", named, strerror(errno));
-    snprintf(ret_path, KF_PATH_MAX, "%s", named);
-    return KF_OK;
-  }
-  char dir[KF_PATH_MAX];
-  KF_TRY(kf_fs_self_dir(dir, err));
-  KF_TRY(kf_fs_join(ret_path, dir, "kf-eval", err));
-  if (access(ret_path, X_OK) == 0) return KF_OK;
-  return kf_err_hint(err,
-                     kf_fail(err, KF_ENODEV, "%s: the evaluator is missing: %s", ret_path, strerror(errno)),
-                     "install kf-eval beside kf, or name it in KF_EVAL");
-}
 
 /* A line that is written over while stderr is a terminal; nothing else is said while waiting. */
 static void show_progress(kf_judge *judge, const char *what) {
@@ -137,9 +119,13 @@ const kf_evaluator *kf_judge_evaluator(const kf_judge *judge) {
 }
 
 static kf_status no_such_device(const kf_device_info *devices, int count, const char *wanted, kf_err *err) {
-  kf_status status = count == 0 ? kf_fail(err, KF_ENODEV, "there is no device on this machine")
-                                : kf_fail(err, KF_ENODEV, "device \"%.60s\": not on this machine", wanted);
-  if (count == 0) return kf_err_hint(err, status, "`kf doctor` says what is missing and how to get it");
+  if (count == 0 || wanted == NULL) {
+    kf_fail(err, KF_ENODEV,
+            count == 0 ? "there is no device on this machine"
+                       : "this version judges on CPU devices only, and there is none on this machine");
+    return kf_err_hint(err, KF_ENODEV, "`kf doctor` says what is missing and how to get it");
+  }
+  kf_status status = kf_fail(err, KF_ENODEV, "device \"%.60s\": not on this machine", wanted);
   KF_CLEANUP(kf_buf_done) kf_buf ids;
   kf_buf_init(&ids, KF_ERR_HINT_MAX);
   for (int i = 0; i < count; i++)
@@ -154,8 +140,14 @@ kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_de
   const kf_device_info *devices = kf_evaluator_devices(judge->evaluator, &count);
   for (int i = 0; i < count; i++) {
     if (wanted != NULL && strcmp(devices[i].id, wanted) != 0) continue;
-    *ret_device = &devices[i];
-    return KF_OK;
+    if (kf_device_is_judged_on(&devices[i])) {
+      *ret_device = &devices[i];
+      return KF_OK;
+    }
+    if (wanted != NULL)
+      return kf_err_hint(
+          err, kf_fail(err, KF_ENODEV, "device %.60s: this version judges on CPU devices only", wanted),
+          "`kf doctor` lists devices and what is missing");
   }
   return no_such_device(devices, count, wanted, err);
 }

@@ -9,15 +9,12 @@
 
 typedef struct kf_judge kf_judge;
 
-/* The kf-eval that will be started: $KF_EVAL, or the one beside this program. KF_ENODEV if there is none. */
-kf_status kf_judge_path(char ret_path[], kf_err *err); /* KF_PATH_MAX bytes */
-
 /* Starts the evaluator. The devices it found are there afterwards; there may be none. */
 kf_status kf_judge_open(const kf_settings *settings, kf_judge **ret_judge, kf_err *err);
 void kf_judge_free(kf_judge *judge); /* accepts NULL */
 const kf_evaluator *kf_judge_evaluator(const kf_judge *judge);
-/* The device that `wanted` names: an id, NULL for the first. KF_ENODEV lists what there is.
- */
+/* The device that `wanted` names, an id; NULL: the first that this version judges on. KF_ENODEV says what
+ * there is, or that the named one is not judged on. */
 kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device,
                           kf_err *err);
 /* Asks and waits; request->id is set here. An infrastructure failure is a failure; a verdict is none. */

@@ -100,7 +100,7 @@ static kf_status run_command(kf_cli *cli, const kf_command *command, int argc, c
   KF_TRY(apply_settings(cli, err));
   if ((command->needs & KF_NEEDS_EVALUATOR) != 0) {
     char path[KF_PATH_MAX];
-    KF_TRY(kf_judge_path(path, err));
+    KF_TRY(kf_evaluator_path(path, err));
   }
   return command->run(cli, args, err);
 }
@@ -138,6 +138,7 @@ static int run_program(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  kf_fs_keep_standard_fds();
   kf_alloc_init();
   kf_log_init("kf");
   /* A pipe whose reader is gone and a file that may not grow are failures of a write, not our end. */

@@ -188,7 +188,7 @@ kf_status kf_options_parse(const kf_syntax *syntax, const char *command, int arg
              .arena = arena,
              .common = common,
              .args = args};
-  *common = (kf_common){.runs = ".kf/runs"};
+  *common = (kf_common){.runs = KF_RUNS_DEFAULT};
   if (syntax->initial != NULL)
     memcpy(args, syntax->initial, syntax->args_size);
   else if (syntax->args_size > 0)

@@ -52,6 +52,8 @@ enum {
   KF_COMMON_RUNS = 4,   /* --runs */
 };
 
+#define KF_RUNS_DEFAULT ".kf/runs"
+
 typedef struct {
   bool help, json;
   const char *device; /* NULL: the first device */

@@ -1,6 +1,7 @@
 /* output.c - results on stdout, notes on stderr. */
 #include "cli/cli.h"
 
+#include "base/text.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,9 +53,7 @@ void kf_note(const char *fmt, ...) {
   va_end(args);
   if (len < 0) return;
   if (len > (int)sizeof line - 2) len = (int)sizeof line - 2;
-  /* Text from outside must neither forge lines nor steer the terminal. */
-  for (int i = 0; i < len; i++)
-    if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) line[i] = ' ';
+  kf_text_clean(line, (size_t)len);
   line[len++] = '\n';
   ssize_t written = write(STDERR_FILENO, line, (size_t)len);
   (void)written; /* stderr is gone: there is nowhere to say so */

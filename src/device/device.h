@@ -21,6 +21,11 @@ typedef struct {
 
 enum { KF_DEVICES_MAX = 16 };
 
+/* Whether this version judges on it: CPU devices only so far. Others are seen and listed. */
+static inline bool kf_device_is_judged_on(const kf_device_info *device) {
+  return device->limits.is_cpu != 0;
+}
+
 /* In-process enumeration: only for child roles. No OpenCL library or no device gives count 0 and a note why.
  */
 kf_status kf_device_enumerate(kf_device_info ret_devices[KF_DEVICES_MAX], int *ret_count, kf_buf *note,

@@ -52,7 +52,7 @@ typedef struct kf__job {
 /* The canonical JSON of a task, dumped once. */
 typedef struct kf__task_text {
   struct kf__task_text *next;
-  const kf_task *task;
+  kf_hash task_id; /* not its address: a freed task's may be another one's later */
   kf_hash hash;
   kf_buf text;
 } kf__task_text;
@@ -81,7 +81,5 @@ void kf__jobs_done(kf__jobs *jobs);
 /* NULL-terminated; freed with kf__eval_env_free. Keys and everything else that is not listed stay here. */
 kf_status kf__eval_env_new(char ***ret_env, kf_err *err);
 void kf__eval_env_free(char **env);
-/* $KF_EVAL, or kf-eval beside this executable. */
-kf_status kf__eval_program(char ret_path[], size_t size, kf_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "dist/dist_int.h"
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -10,23 +11,20 @@
 extern char **environ;
 
 static const char *const passed[] = {
+    /* for itself, and for a script in its place that KF_EVAL names */
     "PATH=",
     "HOME=",
     "TMPDIR=",
-    "LANG=",
     "LD_LIBRARY_PATH=",
-    "XDG_CACHE_HOME=",
-    /* where drivers look for devices, and what they may use */
-    "OCL_ICD_",
-    "OPENCL_",
-    "POCL_",
-    "CUDA_VISIBLE_DEVICES=",
-    "GPU_DEVICE_ORDINAL=",
-    "ROCR_VISIBLE_DEVICES=",
+    /* which drivers the OpenCL loader offers; no other variable reaches the processes that load them */
+    "OCL_ICD_VENDORS=",
+    "OCL_ICD_FILENAMES=",
     /* our own, none of them secret */
+    "KF_CC=",
+    "KF_LIBCLANG=",
     "KF_LOCK_DIR=",
     "KF_LOG=",
-    "KF_EVAL=",
+    "KF_OPENCL_LIBRARY=",
     /* test builds */
     "ASAN_OPTIONS=",
     "LSAN_OPTIONS=",
@@ -67,19 +65,20 @@ void kf__eval_env_free(char **env) {
   kf_free(env);
 }
 
-kf_status kf__eval_program(char ret_path[], size_t size, kf_err *err) {
-  const char *given = getenv("KF_EVAL");
-  char dir[KF_PATH_MAX], path[KF_PATH_MAX];
-  if (given && given[0]) {
-    snprintf(path, sizeof path, "%s", given);
-  } else {
-    KF_TRY(kf_fs_self_dir(dir, err));
-    KF_TRY(kf_fs_join(path, dir, "kf-eval", err));
+kf_status kf_evaluator_path(char ret_path[KF_PATH_MAX], kf_err *err) {
+  const char *named = getenv("KF_EVAL");
+  if (named && named[0]) {
+    if (strlen(named) >= KF_PATH_MAX) return kf_fail(err, KF_EINVAL, "KF_EVAL: the path is too long");
+    if (access(named, X_OK) != 0)
+      return kf_err_hint(err, kf_fail(err, KF_ENODEV, "KF_EVAL: %s: %s", named, strerror(errno)),
+                         "unset KF_EVAL to take the kf-eval beside kf");
+    snprintf(ret_path, KF_PATH_MAX, "%s", named);
+    return KF_OK;
   }
-  if (access(path, X_OK) != 0) {
-    kf_status status = kf_fail(err, KF_ENOTFOUND, "the evaluator %s is not there", path);
-    return kf_err_hint(err, status, "kf-eval belongs beside kf; KF_EVAL=/path/to/kf-eval names another");
-  }
-  snprintf(ret_path, size, "%s", path);
-  return KF_OK;
+  char dir[KF_PATH_MAX];
+  KF_TRY(kf_fs_self_dir(dir, err));
+  KF_TRY(kf_fs_join(ret_path, dir, "kf-eval", err));
+  if (access(ret_path, X_OK) == 0) return KF_OK;
+  kf_status status = kf_fail(err, KF_ENODEV, "%s: the evaluator is missing: %s", ret_path, strerror(errno));
+  return kf_err_hint(err, status, "install kf-eval beside kf, or name it in KF_EVAL");
 }

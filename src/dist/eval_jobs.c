@@ -9,7 +9,7 @@
 
 static kf_status task_text(kf__jobs *jobs, const kf_task *task, const kf__task_text **ret_text, kf_err *err) {
   for (kf__task_text *known = jobs->tasks; known; known = known->next)
-    if (known->task == task) {
+    if (kf_hash_equal(&known->task_id, &task->id)) {
       *ret_text = known;
       return KF_OK;
     }
@@ -24,7 +24,7 @@ static kf_status task_text(kf__jobs *jobs, const kf_task *task, const kf__task_t
     kf_free(made);
     return status;
   }
-  made->task = task;
+  made->task_id = task->id;
   kf_hash_bytes(kf_buf_text(&made->text), made->text.len, &made->hash);
   made->next = jobs->tasks;
   jobs->tasks = made;
@@ -98,24 +98,16 @@ kf_status kf__jobs_need(kf__jobs *jobs, int64_t id, const json_t *hashes, kf_buf
 
 /* ---- jobs ---- */
 
-static char *copy_text(const char *text, size_t len) {
-  char *copy = kf_alloc(len + 1);
-  if (!copy) return NULL;
-  memcpy(copy, text, len);
-  copy[len] = '\0';
-  return copy;
-}
-
 static kf_status job_new(int64_t id, const kf_task *task, const kf_eval_source *source,
                          const kf_eval_source *against, kf__job **ret_job, kf_err *err) {
   kf__job *job = kf_calloc(1, sizeof *job);
   if (!job) return kf_nomem(err);
   job->id = id;
   job->task = task;
-  job->source = copy_text(source->source, source->source_len);
+  job->source = kf_memdup(source->source, source->source_len);
   job->source_len = source->source_len;
   if (against) {
-    job->against = copy_text(against->source, against->source_len);
+    job->against = kf_memdup(against->source, against->source_len);
     job->against_len = against->source_len;
   }
   if (!job->source || (against && !job->against)) {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/text.h"
 #include "dist/dist_int.h"
 #include "sandbox/child.h"
 #include "wire/proto.h"
@@ -108,6 +109,14 @@ static kf_status send_bytes(local *self, kf_buf *out, kf_err *err) {
 
 /* ---- receiving ---- */
 
+/* Names are printed. */
+static void clean_device(kf_device_info *device) {
+  char *const texts[] = {device->id,   device->api,    device->platform,
+                         device->name, device->driver, device->extensions_note};
+  for (size_t i = 0; i < KF_COUNTOF(texts); i++)
+    kf_text_clean(texts[i], strlen(texts[i]));
+}
+
 static kf_status take_hello(local *self, json_t *message, kf_err *err) {
   json_t *version = NULL, *devices = NULL, *item = NULL;
   size_t index = 0;
@@ -122,6 +131,7 @@ static kf_status take_hello(local *self, json_t *message, kf_err *err) {
   json_array_foreach(devices, index, item) {
     if (self->base.ndevices == KF_DEVICES_MAX) break;
     KF_TRY(kf_device_from_json(item, &self->base.devices[self->base.ndevices], err));
+    clean_device(&self->base.devices[self->base.ndevices]);
     self->base.ndevices++;
   }
   json_decref(self->base.hello);
@@ -200,9 +210,11 @@ static kf_status on_message(void *context, json_t *message, const char *blob, si
   if (strcmp(op, "result") == 0) return take_result(self, message, err);
   if (strcmp(op, "need") == 0) return take_need(self, message, err);
   if (strcmp(op, "progress") == 0) {
+    char what[160]; /* for one line on a terminal */
+    snprintf(what, sizeof what, "%s", kf_json_str_or(message, "what", ""));
+    kf_text_clean(what, strlen(what));
     if (self->base.callbacks.on_progress)
-      self->base.callbacks.on_progress(self->base.callbacks.context, kf_json_int_or(message, "id", 0),
-                                       kf_json_str_or(message, "what", ""));
+      self->base.callbacks.on_progress(self->base.callbacks.context, kf_json_int_or(message, "id", 0), what);
     return KF_OK;
   }
   if (strcmp(op, "error") == 0)
@@ -358,7 +370,7 @@ static const kf__evaluator_ops local_ops = {local_submit, local_cancel, local_in
 
 static kf_status spawn_with(local *self, char *const *env, const int in[2], const int out[2], kf_err *err) {
   char program[KF_PATH_MAX], cwd[KF_PATH_MAX];
-  KF_TRY(kf__eval_program(program, sizeof program, err));
+  KF_TRY(kf_evaluator_path(program, err));
   const char *const argv[] = {"kf-eval", NULL};
   kf_child_options options = {
       .executable = program,
@@ -372,11 +384,6 @@ static kf_status spawn_with(local *self, char *const *env, const int in[2], cons
   return kf_child_spawn(&options, &self->child, err);
 }
 
-static void close_pair(const int pair[2]) {
-  if (pair[0] >= 0) close(pair[0]);
-  if (pair[1] >= 0) close(pair[1]);
-}
-
 /* Starts the process; our ends of its pipes go to *ret_in and *ret_out. */
 static kf_status spawn(local *self, int *ret_in, int *ret_out, kf_err *err) {
   int in[2] = {-1, -1}, out[2] = {-1, -1};
@@ -387,8 +394,8 @@ static kf_status spawn(local *self, int *ret_in, int *ret_out, kf_err *err) {
   if (status == KF_OK) status = spawn_with(self, env, in, out, err);
   kf__eval_env_free(env);
   if (status != KF_OK) {
-    close_pair(in);
-    close_pair(out);
+    kf_fs_close_pair(in);
+    kf_fs_close_pair(out);
     return status;
   }
   close(in[0]);

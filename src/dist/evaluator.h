@@ -7,6 +7,7 @@
 #ifndef KF_DIST_EVALUATOR_H
 #define KF_DIST_EVALUATOR_H
 
+#include "base/fs.h"
 #include "base/settings.h"
 #include "device/device.h"
 #include "task/task.h"
@@ -57,8 +58,10 @@ typedef struct {
 
 typedef struct kf_evaluator kf_evaluator;
 
-/* Starts `kf-eval` (beside this executable, or $KF_EVAL) and waits for its hello (at most 30 s), running the
- * loop meanwhile: not from within a callback. SIGPIPE is ignored from then on. KF_ENOTFOUND, KF_EPROTO
+/* The kf-eval that will be started: $KF_EVAL, or the one beside this program. KF_ENODEV if there is none. */
+kf_status kf_evaluator_path(char ret_path[KF_PATH_MAX], kf_err *err);
+/* Starts it and waits for its hello (at most 30 s), running the
+ * loop meanwhile: not from within a callback. SIGPIPE is ignored from then on. KF_ENODEV, KF_EPROTO
  * (another major version), KF_ETIMEOUT. */
 kf_status kf_evaluator_open_local(uv_loop_t *loop, const kf_settings *settings,
                                   const kf_eval_callbacks *callbacks, kf_evaluator **ret_evaluator,
@@ -69,7 +72,7 @@ kf_status kf_evaluator_open_null(uv_loop_t *loop, const kf_eval_callbacks *callb
                                  kf_evaluator **ret_evaluator, kf_err *err);
 /* Devices and what the sandbox enforces, from the hello. */
 const kf_device_info *kf_evaluator_devices(const kf_evaluator *evaluator, int *ret_count);
-/* "version", "sandbox", "libclang", "note"; "" unknown. */
+/* "version", "sandbox", "note"; "" unknown. */
 const char *kf_evaluator_hello_text(const kf_evaluator *evaluator, const char *key);
 int64_t kf_evaluator_pid(const kf_evaluator *evaluator); /* 0: no process */
 

@@ -133,7 +133,7 @@ static kf_status make(const kf_artefact_request *request, const kf_hash *key, kf
   artefact->key = *key;
   artefact->task = request->task;
   artefact->device = request->device;
-  artefact->source = kf_strndup(request->source, request->source_len);
+  artefact->source = kf_memdup(request->source, request->source_len);
   artefact->source_len = request->source_len;
   kf_hash hash;
   kf_hash_bytes(request->source, request->source_len, &hash);

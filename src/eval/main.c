@@ -1,6 +1,7 @@
 /* main.c - kf-eval: build, verify, measure, nothing else. Speaks the wire protocol on stdin and stdout;
  * prints nothing else there. */
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "eval/roles.h"
 #include "eval/session.h"
@@ -19,6 +20,7 @@ static int usage(const char *text) {
 }
 
 int main(int argc, char **argv) {
+  kf_fs_keep_standard_fds();
   kf_alloc_init();
   kf_log_init("kf-eval");
   kf_role_run(argc, argv, kf_eval_roles);

@@ -10,14 +10,6 @@ struct kf__queued {
   kf_answer answer; /* its texts are owned */
 };
 
-static char *copy_bytes(const char *bytes, size_t len) {
-  char *copy = kf_alloc(len + 1);
-  if (!copy) return NULL;
-  memcpy(copy, bytes, len);
-  copy[len] = '\0';
-  return copy;
-}
-
 /* The texts of a queued answer are ours, const only for the callback. */
 static void free_text(const char *text) {
   kf_free((void *)(uintptr_t)text);
@@ -36,8 +28,8 @@ static kf__queued *queued_copy(const kf_answer *answer) {
   kf__queued *item = kf_calloc(1, sizeof *item);
   if (!item) return NULL;
   item->answer = *answer;
-  item->answer.source = answer->source ? copy_bytes(answer->source, answer->source_len) : NULL;
-  item->answer.raw = answer->raw ? copy_bytes(answer->raw, answer->raw_len) : NULL;
+  item->answer.source = answer->source ? kf_memdup(answer->source, answer->source_len) : NULL;
+  item->answer.raw = answer->raw ? kf_memdup(answer->raw, answer->raw_len) : NULL;
   item->answer.binding = kf_strdup(answer->binding);
   item->answer.note = kf_strdup(answer->note);
   if (!item->answer.binding || !item->answer.note || (answer->source && !item->answer.source) ||

@@ -199,11 +199,6 @@ static kf_status attach(job *started, int input_fd, int output_fd, kf_err *err) 
   return KF_OK;
 }
 
-static void close_pair(const int pair[2]) {
-  if (pair[0] >= 0) close(pair[0]);
-  if (pair[1] >= 0) close(pair[1]);
-}
-
 /* Starts the program; on success *ret_input and *ret_output are our ends of its pipes. */
 static kf_status spawn(const command *self, kf_child **ret_child, int *ret_input, int *ret_output,
                        kf_err *err) {
@@ -211,8 +206,8 @@ static kf_status spawn(const command *self, kf_child **ret_child, int *ret_input
   char cwd[KF_PATH_MAX];
   if (pipe2(input, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0) {
     kf_status status = kf_fail(err, KF_EIO, "command: pipe: %s", strerror(errno));
-    close_pair(input);
-    close_pair(output);
+    kf_fs_close_pair(input);
+    kf_fs_close_pair(output);
     return status;
   }
   kf_child_options options = {

@@ -82,8 +82,13 @@ static kf_status put_aside(const char *dir, const char *old_run, kf_err *err) {
 static kf_status open_locked(const char *dir, int *ret_fd, kf_err *err) {
   char path[KF_PATH_MAX];
   KF_TRY(kf_fs_join(path, dir, ".kf-run", err));
-  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  struct stat info;
+  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (fd < 0) return kf_fail(err, KF_EIO, "mailbox %s: %s", path, strerror(errno));
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(fd);
+    return kf_fail(err, KF_EINVAL, "mailbox %s: no regular file", path);
+  }
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     int reason = errno;
     close(fd);
@@ -140,7 +145,7 @@ static void deliver_failed(mailbox *self, int64_t id, const char *path) {
   kf_buf text KF_CLEANUP(kf_buf_done);
   kf_buf_init(&text, 4096);
   char note[200] = "";
-  if (kf_fs_read(path, &text, NULL) == KF_OK) snprintf(note, sizeof note, "%s", kf_buf_text(&text));
+  if (kf_fs_read_regular(path, &text, NULL) == KF_OK) snprintf(note, sizeof note, "%s", kf_buf_text(&text));
   note[strcspn(note, "\r\n")] = '\0';
   kf__answer_fail(&self->base, id, KF_EIO, note[0] ? note : "whoever answers gave up", NULL, 0);
 }
@@ -149,7 +154,7 @@ static void deliver_answer(mailbox *self, const waiting *item, const char *path)
   kf_buf text KF_CLEANUP(kf_buf_done);
   kf_buf_init(&text, KF_ANSWER_MAX);
   kf_err err = {0};
-  kf_status status = kf_fs_read(path, &text, &err);
+  kf_status status = kf_fs_read_regular(path, &text, &err);
   if (status == KF_OK)
     kf__answer_markdown(&self->base, item->id, item->language, kf_buf_text(&text), text.len);
   else

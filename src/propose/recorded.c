@@ -24,7 +24,17 @@ typedef struct {
   kf_buf bytes;         /* scratch */
 } recorded;
 
+/* A source is text: after a NUL each reader would see another kernel. */
 static kf_status push(recorded *self, const kf_answer *answer, kf_err *err) {
+  if (answer->source && memchr(answer->source, '\0', answer->source_len)) {
+    kf_answer bad = {.id = answer->id,
+                     .status = KF_EIO,
+                     .binding = "",
+                     .raw = answer->raw,
+                     .raw_len = answer->raw_len,
+                     .note = "the recorded source holds a NUL"};
+    return kf__answer_queue_push(&self->queue, &bad, err);
+  }
   return kf__answer_queue_push(&self->queue, answer, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "report/report.h"
+#include "run/run.h"
 
 enum { KF_REPORT_BODY_MAX = 8 << 20, KF_REPORT_SOURCE_MAX = 4 << 20 };
 
@@ -13,7 +14,7 @@ struct kf_report {
   kf_engine *engine;
   kf_engine_config config;
   json_t *start; /* body of the START event */
-  char run_id[96];
+  char run_id[KF_RUN_ID_MAX];
   int64_t last_ms; /* the run's clock at its last event */
 };
 

@@ -1,7 +1,7 @@
 /* report_open.c - opens a run for reading and folds what was decided. */
 #include "report/report_int.h"
 
-#include "run/run.h"
+#include "base/text.h"
 #include <string.h>
 
 #include "base/banned.h"
@@ -14,7 +14,7 @@ static kf_status on_event(void *context, const kf_event *event, kf_err *err) {
 
 static kf_status open_engine(kf_report *report, kf_err *err) {
   KF_TRY(kf_run_read_start(report->store, &report->start, err));
-  snprintf(report->run_id, sizeof report->run_id, "%s", kf_json_str_or(report->start, "run", "unnamed"));
+  KF_TRY(kf_run_read_id(report->start, report->run_id, err));
   KF_TRY(kf_run_read_task(report->store, report->start, &report->task, err));
   report->config.task = report->task;
   KF_TRY(kf_engine_config_from_json(report->start, &report->config, err));
@@ -55,14 +55,6 @@ const kf_task *kf_report_task(const kf_report *report) {
   return report->task;
 }
 
-kf_language kf_report_language(const kf_report *report) {
-  return report->config.language;
-}
-
-const kf_engine *kf_report_engine(const kf_report *report) {
-  return report->engine;
-}
-
 const char *kf_report_device(const kf_report *report) {
   return kf_json_str_or(json_object_get(report->start, "device"), "id", "");
 }
@@ -72,7 +64,9 @@ kf_status kf__report_proposers(const kf_report *report, kf_buf *buf, kf_err *err
   json_t *item = NULL;
   json_array_foreach(json_object_get(report->start, "proposers"), index, item) {
     const char *text = json_string_value(item);
+    size_t start = buf->len;
     KF_TRY(kf_buf_printf(buf, err, "%s%s", index > 0 ? ", " : "", text != NULL ? text : ""));
+    if (buf->len > start) kf_text_clean(buf->data + start, buf->len - start);
   }
   return KF_OK;
 }

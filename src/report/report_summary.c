@@ -1,6 +1,7 @@
 /* report_summary.c - the run as a whole, and the filled cells of its archive. */
 #include "report/report_int.h"
 
+#include "base/text.h"
 #include "report/row.h"
 #include "report/verdict_text.h"
 #include <string.h>
@@ -199,7 +200,7 @@ kf_status kf_report_best_text(const kf_report *report, kf_buf *buf, kf_err *err)
   return best.binding[0] != '\0' ? kf_buf_printf(buf, err, ", %s", best.binding) : KF_OK;
 }
 
-kf_status kf_report_summary_text(const kf_report *report, kf_buf *buf, kf_err *err) {
+static kf_status put_summary(const kf_report *report, kf_buf *buf, kf_err *err) {
   kf_engine_stats stats;
   kf_engine_get_stats(report->engine, &stats);
   const kf_archive *archive = kf_engine_archive(report->engine);
@@ -222,6 +223,19 @@ kf_status kf_report_summary_text(const kf_report *report, kf_buf *buf, kf_err *e
   KF_TRY(kf_report_best_text(report, buf, err));
   if (!stats.finished) return kf_buf_puts(buf, "\nstate        unfinished\n", err);
   return kf_buf_printf(buf, err, "\nstate        %s: %s\n", stats.finish_outcome, stats.finish_reason);
+}
+
+kf_status kf_report_summary_text(const kf_report *report, kf_buf *buf, kf_err *err) {
+  size_t start = buf->len;
+  KF_TRY(put_summary(report, buf, err));
+  /* Names and reasons come from the database. */
+  for (size_t at = start; at < buf->len; at++) {
+    const char *end = memchr(buf->data + at, '\n', buf->len - at);
+    size_t len = end ? (size_t)(end - buf->data) - at : buf->len - at;
+    kf_text_clean(buf->data + at, len);
+    at += len;
+  }
+  return KF_OK;
 }
 
 kf_status kf_report_list_row(const kf_report *report, kf_table *table, kf_err *err) {

@@ -23,7 +23,7 @@ void kf_row_value(kf_row *row, const char *key, json_t *take_value) {
 }
 
 static json_t *repaired(const char *text, size_t len) {
-  char *copy = kf_strndup(text, len);
+  char *copy = kf_memdup(text, len);
   if (copy == NULL) return NULL;
   for (size_t i = 0; i < len; i++)
     if ((unsigned char)copy[i] >= 0x80) copy[i] = '?';

@@ -1,6 +1,7 @@
 /* table.c - layout of plain text tables, and figures with three or four significant digits. */
 #include "report/table.h"
 
+#include "base/text.h"
 #include "wire/verdict.h"
 #include <math.h>
 #include <stdarg.h>
@@ -36,8 +37,7 @@ kf_status kf_table_cell(kf_table *table, kf_err *err, const char *fmt, ...) {
   int len = vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   if (len < 0) text[0] = '\0';
-  for (char *c = text; *c != '\0'; c++)
-    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = ' ';
+  kf_text_clean(text, strlen(text));
   const char *copy = kf_arena_strdup(&table->arena, text);
   if (copy == NULL || kf_vec_push(&table->cells, copy) != KF_OK) return kf_nomem(err);
   return KF_OK;

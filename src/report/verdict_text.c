@@ -2,6 +2,7 @@
  * characters. */
 #include "report/verdict_text.h"
 
+#include "base/text.h"
 #include "report/table.h"
 #include <math.h>
 #include <string.h>
@@ -11,8 +12,7 @@
 static kf_status put_clean(kf_buf *buf, const char *text, kf_err *err) {
   size_t start = buf->len;
   KF_TRY(kf_buf_puts(buf, text, err));
-  for (size_t i = start; i < buf->len; i++)
-    if ((unsigned char)buf->data[i] < 0x20 || buf->data[i] == 0x7f) buf->data[i] = ' ';
+  if (buf->len > start) kf_text_clean(buf->data + start, buf->len - start);
   return KF_OK;
 }
 
@@ -116,9 +116,11 @@ kf_status kf_verdict_details(const kf_verdict *verdict, kf_buf *buf, kf_err *err
     KF_TRY(put_field(buf, "cell", cell, err));
   }
   if (verdict->tier[0] == '\0' || verdict->enforced[0] == '\0') return KF_OK; /* nothing of it ran */
-  KF_TRY(kf_buf_printf(buf, err, "  %-10stier %s on %s (%s); enforced: %s\n", "trust", verdict->tier,
+  size_t start = buf->len;
+  KF_TRY(kf_buf_printf(buf, err, "  %-10stier %s on %s (%s); enforced: %s", "trust", verdict->tier,
                        verdict->device, verdict->device_name, verdict->enforced));
-  return KF_OK;
+  kf_text_clean(buf->data + start, buf->len - start);
+  return kf_buf_puts(buf, "\n", err);
 }
 
 kf_status kf_verdict_cases(const kf_verdict *verdict, kf_buf *buf, kf_err *err) {

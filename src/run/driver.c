@@ -81,10 +81,14 @@ static bool runs_language(const kf_device_info *device, const kf_task *task, con
   return true;
 }
 
-static kf_status no_device(const kf__driver *driver, const char *wanted, int count, kf_err *err) {
+/* `unjudged`: a device that would run the task, were it judged on; NULL: none. */
+static kf_status no_device(const kf__driver *driver, const char *wanted, const char *unjudged, int count,
+                           kf_err *err) {
   const char *note = kf_evaluator_hello_text(driver->evaluator, "note");
   if (count == 0)
     kf_fail(err, KF_ENODEV, "no device was found%s%.300s", note[0] ? ": " : "", note);
+  else if (unjudged)
+    kf_fail(err, KF_ENODEV, "device %.60s: this version judges on CPU devices only", unjudged);
   else if (wanted)
     kf_fail(err, KF_ENODEV, "there is no device %.60s that runs task %.100s", wanted, driver->task->name);
   else
@@ -96,13 +100,18 @@ kf_status kf__driver_choose_device(kf__driver *driver, const char *wanted, const
                                    kf_err *err) {
   int count = 0;
   const kf_device_info *devices = kf_evaluator_devices(driver->evaluator, &count);
+  const char *unjudged = NULL;
   for (int i = 0; i < count; i++) {
     if (wanted && strcmp(devices[i].id, wanted) != 0) continue;
     if (!runs_language(&devices[i], driver->task, language, &driver->config.language)) continue;
+    if (!kf_device_is_judged_on(&devices[i])) {
+      unjudged = devices[i].id;
+      continue;
+    }
     driver->device = devices[i];
     return KF_OK;
   }
-  return no_device(driver, wanted, count, err);
+  return no_device(driver, wanted, unjudged, count, err);
 }
 
 static kf_status copy_specs(kf__driver *driver, kf_err *err) {
@@ -146,15 +155,11 @@ kf_status kf__driver_init(kf__driver *driver, const kf_run_options *options, kf_
 
 /* ---- the end ---- */
 
-static void on_handle_closed(uv_handle_t *handle) {
-  ((kf__driver *)handle->data)->handles--;
-}
-
 static void close_handles(kf__driver *driver) {
   uv_handle_t *const handles[] = {(uv_handle_t *)&driver->tick, (uv_handle_t *)&driver->budget,
                                   (uv_handle_t *)&driver->sigint, (uv_handle_t *)&driver->sigterm};
   for (size_t i = 0; i < KF_COUNTOF(handles); i++)
-    if (handles[i]->data) uv_close(handles[i], on_handle_closed);
+    if (handles[i]->data) uv_close(handles[i], NULL);
 }
 
 void kf__driver_done(kf__driver *driver) {
@@ -227,7 +232,6 @@ static void start_handles(kf__driver *driver) {
   uv_signal_init(&driver->loop, &driver->sigint);
   uv_signal_init(&driver->loop, &driver->sigterm);
   driver->tick.data = driver->budget.data = driver->sigint.data = driver->sigterm.data = driver;
-  driver->handles = 4;
   uv_signal_start(&driver->sigint, on_signal, SIGINT);
   uv_signal_start(&driver->sigterm, on_signal, SIGTERM);
   if (driver->options.on_view) uv_timer_start(&driver->tick, on_tick, TICK_MS, TICK_MS);
@@ -238,7 +242,7 @@ static void start_handles(kf__driver *driver) {
 
 /* "matmul-20261130-141530-3f2a" */
 static void make_run_id(kf__driver *driver) {
-  char utc[KF_UTC_TEXT], name[48];
+  char utc[KF_UTC_TEXT], name[KF_RUN_ID_CHARS - 20]; /* and "-20261130-141530-3f2a" */
   unsigned char lot[2];
   size_t len = 0;
   kf_utc_text(kf_wall_ms(), utc);
@@ -257,7 +261,8 @@ static kf_status default_db_path(kf__driver *driver, kf_err *err) {
     return KF_OK;
   }
   snprintf(name, sizeof name, "%s.db", driver->run_id);
-  return kf_fs_join(driver->db_path, ".kf/runs", name, err);
+  return kf_fs_join(driver->db_path, driver->options.runs_dir ? driver->options.runs_dir : ".kf/runs", name,
+                    err);
 }
 
 static void fill_config(kf__driver *driver) {
@@ -342,11 +347,12 @@ static kf_status go_on(kf__driver *driver, kf_err *err) {
   kf_free(pending);
   if (options->evals_max >= 0) {
     driver->config.evals_max = options->evals_max;
-    json_object_set_new(body, "evals_max", json_integer(options->evals_max));
+    if (json_object_set_new(body, "evals_max", json_integer(options->evals_max)) != 0) status = kf_nomem(err);
   }
   if (options->time_max_ms >= 0) {
     driver->config.time_max_ms = options->time_max_ms;
-    json_object_set_new(body, "time_max_ms", json_integer(options->time_max_ms));
+    if (json_object_set_new(body, "time_max_ms", json_integer(options->time_max_ms)) != 0)
+      status = kf_nomem(err);
   }
   driver->clock_start_ms = kf_now_ms();
   if (status == KF_OK) status = kf_store_begin(driver->store, err);

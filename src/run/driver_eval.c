@@ -133,8 +133,11 @@ static void on_result(void *context, const kf_eval_result *result) {
 static void on_progress(void *context, int64_t id, const char *what) {
   kf__driver *driver = context;
   kf_evaluation ask;
-  if (!kf_engine_evaluation(driver->engine, id, &ask)) return;
-  snprintf(driver->activity, sizeof driver->activity, "%.64s candidate %lld", what, (long long)ask.candidate);
+  if (kf_engine_evaluation(driver->engine, id, &ask))
+    snprintf(driver->activity, sizeof driver->activity, "%.64s candidate %lld", what,
+             (long long)ask.candidate);
+  else
+    snprintf(driver->activity, sizeof driver->activity, "%.90s", what);
   kf__driver_show(driver, NULL);
 }
 

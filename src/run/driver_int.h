@@ -48,12 +48,12 @@ typedef struct {
 typedef struct kf__driver {
   kf_run_options options;
   uv_loop_t loop;
-  bool loop_open;
   kf_store *store;
   kf_task *task;
   kf_engine *engine;
   kf_engine_config config;
   char run_id[KF_RUN_ID_MAX], db_path[4096];
+  bool loop_open, stopping, stop_now;
 
   kf_evaluator *evaluator;
   kf_device_info device;
@@ -81,8 +81,6 @@ typedef struct kf__driver {
       pace_from_evals; /* from where the pace is taken: after the seeds' long first races; 0: not yet */
   uv_timer_t tick, budget;
   uv_signal_t sigint, sigterm;
-  int handles;
-  bool stopping, stop_now, time_told;
   int64_t inputs; /* of this session */
   char activity[96];
   kf_status status; /* the failure that ends the run */

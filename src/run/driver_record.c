@@ -2,6 +2,7 @@
  * The task goes into the database whole, so that a run needs nothing but its file to be resumed or replayed.
  */
 #include "base/alloc.h"
+#include "base/text.h"
 #include "run/driver_int.h"
 #include "wire/proto.h"
 
@@ -112,19 +113,70 @@ kf_status kf_run_read_task(kf_store *store, const json_t *start, kf_task **ret_t
   return status;
 }
 
+kf_status kf_run_read_id(const json_t *start, char ret_id[KF_RUN_ID_MAX], kf_err *err) {
+  static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  const char *id = NULL;
+  KF_TRY(kf_json_str(start, "run", &id, err));
+  size_t len = strlen(id);
+  if (len == 0 || len > KF_RUN_ID_CHARS || strspn(id, allowed) != len)
+    return kf_fail(err, KF_EPROTO, "START: \"run\" is no run id");
+  memcpy(ret_id, id, len + 1);
+  return KF_OK;
+}
+
+static kf_status put_quoted(const char *text, kf_buf *buf, kf_err *err) {
+  KF_TRY(kf_buf_puts(buf, "'", err));
+  for (const char *at = text; *at;) {
+    size_t len = strcspn(at, "'");
+    size_t start = buf->len;
+    KF_TRY(kf_buf_append(buf, at, len, err));
+    if (len > 0) kf_text_clean(buf->data + start, len);
+    at += len;
+    if (*at != '\'') break;
+    KF_TRY(kf_buf_puts(buf, "'\\''", err));
+    at++;
+  }
+  return kf_buf_puts(buf, "'", err);
+}
+
+kf_status kf_run_proposer_options(const char *const *specs, int count, kf_buf *buf, kf_err *err) {
+  for (int i = 0; i < count; i++) {
+    bool plain = specs[i][0] && specs[i][strspn(specs[i], "abcdefghijklmnopqrstuvwxyz")] == '\0';
+    KF_TRY(kf_buf_puts(buf, " --proposer ", err));
+    KF_TRY(plain ? kf_buf_puts(buf, specs[i], err) : put_quoted(specs[i], buf, err));
+  }
+  return KF_OK;
+}
+
+static kf_status refuse_specs(const kf__driver *driver, kf_err *err) {
+  kf_buf options KF_CLEANUP(kf_buf_done);
+  kf_buf_init(&options, KF_ERR_HINT_MAX - 64);
+  kf_status status =
+      kf_fail(err, KF_EINVAL, "the run was begun with proposers that a database may not start");
+  /* A command that is cut off would be another one. */
+  if (kf_run_proposer_options((const char *const *)driver->specs, driver->nproposers, &options, NULL) !=
+      KF_OK)
+    return kf_err_hint(err, status, "give them again with --proposer; `kf show` lists them");
+  return kf_err_hint(err, status, "if you trust them, give them again:%s", kf_buf_text(&options));
+}
+
+/* Only what was given on the command line is opened: a database may come from anywhere, and a spec may start
+ * a program or write files. `builtin` does neither. */
 static kf_status read_specs(kf__driver *driver, const json_t *start, kf_err *err) {
   json_t *list = NULL, *item = NULL;
   size_t index = 0;
+  bool harmless = true;
   if (driver->nproposers > 0) return KF_OK; /* given anew */
   KF_TRY(kf_json_arr(start, "proposers", &list, err));
   json_array_foreach(list, index, item) {
     if (!json_is_string(item) || driver->nproposers == KF_RUN_PROPOSERS_MAX)
       return kf_fail(err, KF_EPROTO, "START: \"proposers\" must be a few texts");
-    driver->specs[driver->nproposers] = kf_strdup(json_string_value(item));
-    if (!driver->specs[driver->nproposers]) return kf_nomem(err);
-    driver->nproposers++;
+    char *spec = kf_strdup(json_string_value(item));
+    if (!spec) return kf_nomem(err);
+    driver->specs[driver->nproposers++] = spec;
+    if (strcmp(spec, "builtin") != 0) harmless = false;
   }
-  return KF_OK;
+  return harmless ? KF_OK : refuse_specs(driver, err);
 }
 
 kf_status kf__record_read(kf__driver *driver, kf_err *err) {
@@ -135,7 +187,7 @@ kf_status kf__record_read(kf__driver *driver, kf_err *err) {
   KF_TRY(kf_engine_config_from_json(start, &driver->config, err));
   KF_TRY(kf_json_obj(start, "device", &device, err));
   KF_TRY(kf_device_from_json(device, &driver->device, err));
-  snprintf(driver->run_id, sizeof driver->run_id, "%s", kf_json_str_or(start, "run", "unnamed"));
+  KF_TRY(kf_run_read_id(start, driver->run_id, err));
   return read_specs(driver, start, err);
 }
 

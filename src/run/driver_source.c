@@ -28,7 +28,7 @@ static void put(kf__driver *driver, const kf_hash *hash, char *take_bytes, size_
 
 void kf__source_remember(kf__driver *driver, const kf_hash *hash, const char *bytes, size_t len) {
   if (find(driver, hash)) return;
-  char *copy = kf_strndup(bytes, len);
+  char *copy = kf_memdup(bytes, len);
   if (copy) put(driver, hash, copy, len); /* without memory it is read from the store when it is wanted */
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/text.h"
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -102,6 +103,7 @@ static void put(const kf_progress *progress, const char *text, size_t len) {
 static void draw(kf_progress *progress, const kf_run_view *view) {
   char text[KF_PROGRESS_TEXT], out[KF_PROGRESS_TEXT + 16];
   kf_progress_text(view, text);
+  kf_text_clean(text, strlen(text));
   int made = 0;
   if (progress->redraw) {
     made = snprintf(out, sizeof out, "\r%.*s\033[K", progress->columns - 1, text);
@@ -125,17 +127,20 @@ static void draw_notice(kf_progress *progress, const char *notice) {
   char out[KF_PROGRESS_TEXT];
   end_line(progress);
   int made = snprintf(out, sizeof out, "kf: %.480s\n", notice);
+  kf_text_clean(out, (size_t)made - 1);
   put(progress, out, (size_t)made);
 }
 
-/* Plain lines: news at once, but no more than one a second; else one in a while, if anything moved. */
+/* Plain lines: news at once, but no more than one a second; else one in a while, if anything moved or
+ * something is known of what is waited for. */
 static bool is_due(const kf_progress *progress, const kf_run_view *view) {
   int64_t since = kf_now_ms() - progress->last_ms;
   if (progress->last_ms == 0) return true;
   if (progress->redraw) return since >= progress->interval_ms;
   if (view->stats.best_nano > progress->last_best_nano && since >= 1000) return true;
   return since >= progress->interval_ms &&
-         (view->stats.evaluated != progress->last_evaluated || since >= 6 * progress->interval_ms);
+         (view->stats.evaluated != progress->last_evaluated || (view->activity && view->activity[0]) ||
+          since >= 6 * progress->interval_ms);
 }
 
 void kf_progress_show(void *context, const kf_run_view *view) {

@@ -27,7 +27,7 @@ static void clear_queue(replay *self) {
 static kf_status on_decision(void *context, const kf_event *decision, kf_err *err) {
   replay *self = context;
   fresh kept = {*decision};
-  kept.event.body = kf_strndup(decision->body, decision->body_len);
+  kept.event.body = kf_memdup(decision->body, decision->body_len);
   if (!kept.event.body) return kf_nomem(err);
   if (kf_vec_push(&self->queue, kept) == KF_OK) return KF_OK;
   kf_free((void *)(uintptr_t)kept.event.body);

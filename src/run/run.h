@@ -13,7 +13,12 @@
 #include "dist/evaluator.h"
 #include "run/engine.h"
 
-enum { KF_RUN_PROPOSERS_MAX = 16, KF_RUN_ID_MAX = 96, KF_RUN_TEXT_MAX = 512 };
+enum {
+  KF_RUN_PROPOSERS_MAX = 16,
+  KF_RUN_ID_CHARS = 64,
+  KF_RUN_ID_MAX = KF_RUN_ID_CHARS + 1,
+  KF_RUN_TEXT_MAX = 512
+};
 
 /* What is shown while a run goes on. Borrowed during the callback. */
 typedef struct {
@@ -31,15 +36,16 @@ typedef struct {
 } kf_run_view;
 
 typedef struct {
-  const char *task_path;        /* folder or task.yaml; not for resume */
-  const char *resume;           /* path of a run database to go on with, or NULL */
-  const char *db_path;          /* of the new run; NULL: .kf/runs/RUN_ID.db */
-  const char *device;           /* "opencl:0"; NULL: the first that runs the task (resume: as before) */
-  const char *language;         /* NULL: the first of the task's languages that the device runs */
+  const char *task_path; /* folder or task.yaml; not for resume */
+  const char *resume;    /* path of a run database to go on with, or NULL */
+  const char *db_path;   /* of the new run; NULL: RUN_ID.db in runs_dir */
+  const char *runs_dir;  /* NULL: .kf/runs */
+  const char *device;    /* "opencl:0"; NULL: the first judged on that runs the task (resume: as before) */
+  const char *language;  /* NULL: the first of the task's languages that the device runs */
   const char *const *proposers; /* specs (propose.h) */
-  int nproposers;               /* 0: builtin (resume: as before) */
-  int64_t evals_max;            /* candidates judged; 0: no limit; resume: -1 as before */
-  int64_t time_max_ms;          /* 0: no limit; resume: -1 as before */
+  int nproposers;      /* 0: builtin (resume: KF_EINVAL if it had others, with a hint that names them) */
+  int64_t evals_max;   /* candidates judged; 0: no limit; resume: -1 as before */
+  int64_t time_max_ms; /* 0: no limit; resume: -1 as before */
   uint64_t seed;
   const kf_settings *settings; /* of the new run; NULL: defaults */
   bool null_evaluator;         /* verdicts without a device: bench and tests */
@@ -97,6 +103,11 @@ kf_status kf_run_replay(const char *db_path, kf_run_comparison *ret_comparison, 
 /* A recorded run, read back: the body of its START event (KF_EINVAL when it never began), and the task that
  * was stored with it. Both are the caller's. */
 kf_status kf_run_read_start(kf_store *store, json_t **ret_start, kf_err *err);
+/* Its run id, which is printed and typed: KF_RUN_ID_CHARS of [A-Za-z0-9_.-] at most, else KF_EPROTO. */
+kf_status kf_run_read_id(const json_t *start, char ret_id[KF_RUN_ID_MAX], kf_err *err);
+/* Appends " --proposer 'SPEC'" for each, cleaned and quoted for a shell: what a resumed run is to be given
+ * again, because a database does not get to say which programs are started. */
+kf_status kf_run_proposer_options(const char *const *specs, int count, kf_buf *buf, kf_err *err);
 kf_status kf_run_read_task(kf_store *store, const json_t *start, kf_task **ret_task, kf_err *err);
 
 #endif

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """doctor: what it finds, and what it says where something is missing."""
+import json
+
 from clitest import CliTest, main, need_device
 
 
@@ -24,6 +26,25 @@ class Doctor(CliTest):
         self.assertEqual("missing", row["state"])
         self.assertIn("pocl-opencl-icd", row["fix"])
         self.assertIn("no device works here", self.kf("doctor", code=4, env={"OCL_ICD_VENDORS": str(self.dir)}).out)
+
+    def test_only_a_gpu(self):
+        (report,) = self.kf("doctor", "--json", code=0).lines()
+        gpu = {key: value for key, value in report["devices"][0].items() if key != "judged_on"}
+        gpu["limits"]["is_cpu"] = 0
+        hello = {"op": "hello", "protocol": [1, 0], "devices": [gpu], "sandbox": "seccomp landlock", "version": "x"}
+        program = self.dir / "gpu-eval"
+        program.write_text("#!/bin/sh\ncat <<'END'\n" + json.dumps(hello) + "\nEND\ncat >/dev/null\n")
+        program.chmod(0o755)
+        env = {"KF_EVAL": str(program)}
+        (report,) = self.kf("doctor", "--json", code=4, env=env).lines()
+        self.assertFalse(report["works"])
+        self.assertFalse(report["devices"][0]["judged_on"])
+        text = self.kf("doctor", code=4, env=env).out
+        self.assertIn("seen, not judged on by this version", text)
+        self.assertNotIn("can search", text)
+        tiny = self.copy_tiny()
+        self.fails(4, "check", tiny, env=env, says="this version judges on CPU devices only", hint="kf doctor")
+        self.fails(4, "run", tiny, env=env, says="this version judges on CPU devices only", hint="kf doctor")
 
     def test_no_evaluator_is_a_finding(self):
         result = self.kf("doctor", code=4, env={"KF_EVAL": "/nothing"})

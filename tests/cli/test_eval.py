@@ -88,6 +88,11 @@ class Check(CliTest):
 
 
 class BadInput(CliTest):
+    def test_a_compiler_that_is_not_there(self):
+        tiny = self.copy_tiny()
+        self.fails(4, "check", tiny, env={"KF_CC": "/nonexistent"}, says="no C compiler: /nonexistent is not there",
+                   hint="KF_CC")
+
     def test_task_file(self):
         tiny = self.copy_tiny()
         self.edit(tiny / "task.yaml", "compare:", "compair:")

@@ -133,6 +133,20 @@ class Around(CliTest):
         self.assertEqual([{"proposer": "builtin", "leaves": "nothing"}], row["leaves_this_machine"])
         self.assertFalse((self.dir / ".kf").exists())
 
+    def test_bad_limits(self):
+        self.fails(2, "run", TINY, "--time", "0", says="--time: at least a millisecond", hint="no limit")
+
+    def test_a_database_starts_no_programs(self):
+        spec = "command:touch " + str(self.dir / "started")
+        self.kf("run", TINY, "--evals", "1", "--runs", "r", "--proposer", "builtin", "--proposer", spec, code=0)
+        (self.dir / "started").unlink(missing_ok=True)
+        (path,) = (self.dir / "r").glob("*.db")
+        for args in (("last", "--runs", "r"), (path,)):
+            self.fails(2, "run", "--resume", *args, says="proposers that a database may not start",
+                       hint=f" --proposer builtin --proposer '{spec}'")
+        self.assertFalse((self.dir / "started").exists())
+        self.kf("run", "--resume", path, "--proposer", "builtin", code=0)
+
     def test_an_empty_folder(self):
         self.assertEqual("no runs below .kf/runs\n", self.kf("list", code=0).out)
         self.assertEqual("", self.kf("list", "--json", code=0).out)

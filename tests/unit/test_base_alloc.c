@@ -80,6 +80,19 @@ static void *allocate_often(void *arg) {
   return NULL;
 }
 
+static void test_alloc__memdup_keeps_every_byte(void **state) {
+  (void)state;
+  char *copy = kf_memdup("a\0b", 3);
+  assert_non_null(copy);
+  assert_memory_equal(copy, "a\0b", 4); /* and a NUL one past */
+  kf_free(copy);
+  copy = kf_memdup(NULL, 0);
+  assert_non_null(copy);
+  assert_int_equal(copy[0], 0);
+  kf_free(copy);
+  assert_null(kf_memdup("", SIZE_MAX));
+}
+
 static void test_alloc__counts_across_threads(void **state) {
   (void)state;
   pthread_t threads[THREADS];
@@ -105,6 +118,7 @@ int main(void) {
       cmocka_unit_test(test_alloc__zero_bytes_are_unique),
       cmocka_unit_test(test_alloc__overflow_gives_null),
       cmocka_unit_test(test_alloc__strndup_stops_at_nul),
+      cmocka_unit_test(test_alloc__memdup_keeps_every_byte),
       cmocka_unit_test(test_alloc__counts_across_threads),
       cmocka_unit_test(test_alloc__nomem_names_itself),
   };

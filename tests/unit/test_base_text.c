@@ -118,6 +118,13 @@ static void test_text__durations(void **state) {
   }
 }
 
+static void test_text__clean_blanks_control_characters(void **state) {
+  (void)state;
+  char text[] = "a\x1b[2J\n\x7f\0\tz\xc3\xa9";
+  kf_text_clean(text, sizeof text - 1);
+  assert_memory_equal(text, "a [2J    z\xc3\xa9", sizeof text);
+}
+
 static void test_text__names(void **state) {
   (void)state;
   assert_true(kf_text_is_name("a"));
@@ -142,6 +149,7 @@ int main(void) {
       cmocka_unit_test(test_text__int_refuses_rubbish),
       cmocka_unit_test(test_text__real_refuses_rubbish),
       cmocka_unit_test(test_text__durations),
+      cmocka_unit_test(test_text__clean_blanks_control_characters),
       cmocka_unit_test(test_text__names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -381,7 +381,7 @@ static void test_dist_local__a_kf_eval_that_does_not_start_is_an_error(void **st
   kf_evaluator *evaluator = NULL;
   kf_err err = {0};
   setenv("KF_EVAL", "/no/such/kf-eval", 1);
-  assert_int_equal(kf_evaluator_open_local(&t.loop, &t.settings, &callbacks, &evaluator, &err), KF_ENOTFOUND);
+  assert_int_equal(kf_evaluator_open_local(&t.loop, &t.settings, &callbacks, &evaluator, &err), KF_ENODEV);
   assert_true(err.hint[0] != '\0');
   choose_peer("gone");
   assert_int_equal(kf_evaluator_open_local(&t.loop, &t.settings, &callbacks, &evaluator, &err), KF_EIO);

@@ -14,6 +14,7 @@
 #include "propose/propose.h"
 #include "store/store.h"
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -259,6 +260,37 @@ static void test_propose_kinds__mailbox_takes_answers_and_failures(void **state)
   assert_int_equal(t.answers[2].status, KF_ECANCELED);
 }
 
+static void test_propose_kinds__mailbox_takes_regular_files_only(void **state) {
+  (void)state;
+  char dir[KF_PATH_MAX], spec[KF_PATH_MAX + 16], path[KF_PATH_MAX], secret[KF_PATH_MAX];
+  in_folder(t.folder, "links", dir);
+  snprintf(spec, sizeof spec, "mailbox:%s", dir);
+  kf_proposer *proposer = open_spec(spec);
+  put_file(t.folder, "secret", "```opencl\nsecret\n```\n");
+  in_folder(t.folder, "secret", secret);
+  in_folder(dir, ".kf-run", path);
+  assert_int_equal(symlink(secret, path), 0);
+  kf_shown parent = shown_of(seed(0), "");
+  kf_ask what = ask_of(5, KF_EMIT_REFINE, &parent);
+  kf_err err = {0};
+  assert_int_equal(kf_proposer_ask(proposer, &what, &err), KF_EIO);
+  assert_int_equal(unlink(path), 0);
+  ask(proposer, &what);
+  what = ask_of(6, KF_EMIT_REFINE, &parent);
+  ask(proposer, &what);
+  in_folder(dir, "5.answer.md", path);
+  assert_int_equal(symlink(secret, path), 0);
+  wait_for(1);
+  in_folder(dir, "6.answer.md", path);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  wait_for(2);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(t.answers[i].status, KF_EIO);
+    assert_non_null(strstr(t.answers[i].note, "no regular file"));
+  }
+  close_it(proposer);
+}
+
 static void test_propose_kinds__mailbox_keeps_runs_apart(void **state) {
   (void)state;
   char dir[KF_PATH_MAX], spec[KF_PATH_MAX + 16];
@@ -378,15 +410,20 @@ static void test_propose_kinds__a_held_pipe_does_not_keep_an_answer(void **state
 
 /* ---- replay ---- */
 
-static void append_answer(kf_store *store, int64_t id, const char *source, const char *more) {
+static void append_answer_bytes(kf_store *store, int64_t id, const char *source, size_t len,
+                                const char *more) {
   kf_hash hash;
   char hex[KF_HASH_HEX], body[400];
   kf_err err = {0};
-  assert_int_equal(kf_store_put(store, source, strlen(source), &hash, &err), KF_OK);
+  assert_int_equal(kf_store_put(store, source, len, &hash, &err), KF_OK);
   kf_hash_hex(&hash, hex);
   snprintf(body, sizeof body, "{\"binding\":\"A=%lld\",\"source\":\"%s\",%s}", (long long)id, hex, more);
   kf_event event = {.kind = KF_EVENT_ANSWER, .proposal = id, .body = body, .body_len = strlen(body)};
   assert_int_equal(kf_store_append(store, &event, &err), KF_OK);
+}
+
+static void append_answer(kf_store *store, int64_t id, const char *source, const char *more) {
+  append_answer_bytes(store, id, source, strlen(source), more);
 }
 
 static void test_propose_kinds__replay_of_a_run_goes_by_proposal(void **state) {
@@ -400,20 +437,23 @@ static void test_propose_kinds__replay_of_a_run_goes_by_proposal(void **state) {
   append_answer(store, 3, "three", "\"status\":\"ok\"");
   append_answer(store, 2, "two", "\"status\":\"ok\"");
   append_answer(store, 4, "four", "\"status\":\"timeout\",\"note\":\"slow\"");
+  append_answer_bytes(store, 6, "si\0x", 4, "\"status\":\"ok\"");
   kf_store_close(store);
   kf_proposer *proposer = open_spec(spec);
   assert_true(kf_proposer_writes_code(proposer));
-  for (int64_t id = 2; id <= 5; id++) {
+  for (int64_t id = 2; id <= 6; id++) {
     kf_ask what = ask_of(id, KF_EMIT_REFINE, NULL);
     ask(proposer, &what);
   }
-  wait_for(4);
+  wait_for(5);
   assert_string_equal(t.answers[0].source, "two");
   assert_string_equal(t.answers[1].source, "three");
   assert_string_equal(t.answers[1].binding, "A=3");
   assert_int_equal(t.answers[2].status, KF_ETIMEOUT);
   assert_string_equal(t.answers[2].note, "slow");
   assert_int_equal(t.answers[3].status, KF_ENOTFOUND);
+  assert_int_equal(t.answers[4].status, KF_EIO); /* a NUL is no text */
+  assert_false(t.answers[4].has_source);
   close_it(proposer);
 }
 
@@ -471,6 +511,7 @@ int main(void) {
       cmocka_unit_test(test_propose_kinds__builtin_tunes_near_its_parent),
       cmocka_unit_test(test_propose_kinds__builtin_has_nothing_without_params),
       cmocka_unit_test(test_propose_kinds__mailbox_takes_answers_and_failures),
+      cmocka_unit_test(test_propose_kinds__mailbox_takes_regular_files_only),
       cmocka_unit_test(test_propose_kinds__mailbox_keeps_runs_apart),
       cmocka_unit_test(test_propose_kinds__command_gets_the_prompt_and_gives_the_answer),
       cmocka_unit_test(test_propose_kinds__command_sees_no_environment_but_what_is_listed),

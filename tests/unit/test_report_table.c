@@ -1,5 +1,6 @@
 /* links: kf_report */
 /* test_report_table.c - layout of plain tables, figures for people, and verdicts as text. */
+#include "report/row.h"
 #include "report/table.h"
 #include "report/verdict_text.h"
 
@@ -107,6 +108,20 @@ static kf_status write_table(kf_buf *buf) {
   return kf_table_write(&table, buf, NULL);
 }
 
+/* Bytes of a kernel need be neither text nor UTF-8. */
+static void test_report_table__any_bytes_make_a_row(void **state) {
+  (void)state;
+  kf_row row;
+  kf_row_begin(&row);
+  kf_row_bytes(&row, "source", "a\0b\xff", 4);
+  json_t *object = kf_row_take(&row);
+  assert_non_null(object);
+  const json_t *source = json_object_get(object, "source");
+  assert_int_equal(json_string_length(source), 4);
+  assert_memory_equal(json_string_value(source), "a\0b?", 4);
+  json_decref(object);
+}
+
 static void test_report_table__no_memory(void **state) {
   (void)state;
   kf_status status = KF_ENOMEM;
@@ -129,6 +144,7 @@ int main(void) {
       cmocka_unit_test(test_report_table__columns_get_the_width_they_need),
       cmocka_unit_test(test_report_table__figures),
       cmocka_unit_test(test_report_table__verdict_lines),
+      cmocka_unit_test(test_report_table__any_bytes_make_a_row),
       cmocka_unit_test(test_report_table__no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -416,6 +416,80 @@ static void test_run_driver__what_cannot_be_run_is_refused(void **state) {
   assert_int_equal(kf_run(&options, &result, &err), KF_ENOTFOUND);
 }
 
+static void test_run_driver__a_database_starts_no_programs(void **state) {
+  (void)state;
+  char path[KF_PATH_MAX];
+  db_path("programs.db", path);
+  static const char *const specs[] = {"builtin", "command:sh -c 'exit 1'\x1b"};
+  kf_run_options options = options_for(path);
+  options.proposers = specs;
+  options.nproposers = 2;
+  options.max_inputs = 6;
+  kf_run_result result = run(&options);
+  assert_true(result.interrupted);
+  kf_err err = {0};
+  options = (kf_run_options){.resume = path, .evals_max = -1, .time_max_ms = -1, .null_evaluator = true};
+  assert_int_equal(kf_run(&options, &result, &err), KF_EINVAL);
+  assert_non_null(strstr(err.hint, " --proposer builtin --proposer 'command:sh -c '\\''exit 1'\\'' '"));
+  options.proposers = specs;
+  options.nproposers = 1; /* another choice than before is a choice as well */
+  result = run(&options);
+  assert_true(result.finished);
+}
+
+static void test_run_driver__a_run_id_is_checked(void **state) {
+  (void)state;
+  static const struct {
+    const char *id;
+    kf_status status;
+  } rows[] = {{"matmul-1.b_C", KF_OK},
+              {"", KF_EPROTO},
+              {"a b", KF_EPROTO},
+              {"a\x1b[2J", KF_EPROTO},
+              {"a/b", KF_EPROTO}};
+  char id[KF_RUN_ID_MAX], longest[KF_RUN_ID_CHARS + 2];
+  for (size_t i = 0; i < KF_COUNTOF(rows); i++) {
+    json_t *start = json_pack("{s:s}", "run", rows[i].id);
+    assert_int_equal(kf_run_read_id(start, id, NULL), rows[i].status);
+    json_decref(start);
+  }
+  for (int length = KF_RUN_ID_CHARS; length <= KF_RUN_ID_CHARS + 1; length++) {
+    memset(longest, 'x', (size_t)length);
+    longest[length] = '\0';
+    json_t *start = json_pack("{s:s}", "run", longest);
+    assert_int_equal(kf_run_read_id(start, id, NULL), length == KF_RUN_ID_CHARS ? KF_OK : KF_EPROTO);
+    json_decref(start);
+  }
+}
+
+static void test_run_driver__what_is_waited_for_is_told(void **state) {
+  (void)state;
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  kf_progress progress;
+  kf_progress_init(&progress, ends[1]);
+  kf_run_view view = {.activity = "waiting\x1b for the device", .time_left_ms = -1};
+  view.stats.best_nano = INT64_MIN;
+  kf_progress_show(&progress, &view);
+  kf_progress_show(&progress, &view); /* too soon */
+  progress.last_ms -= 5000;
+  kf_progress_show(&progress, &view); /* nothing changed, but it waits */
+  view.activity = "";
+  progress.last_ms -= 5000;
+  kf_progress_show(&progress, &view); /* nothing to be told */
+  close(ends[1]);
+  char text[2048] = "";
+  ssize_t got = read(ends[0], text, sizeof text - 1);
+  close(ends[0]);
+  assert_true(got > 0);
+  int lines = 0;
+  for (const char *at = text; (at = strstr(at, "| waiting  for the device\n")) != NULL; at++)
+    lines++;
+  assert_int_equal(lines, 2);
+  assert_int_equal(text[got - 1], '\n');
+  assert_null(strchr(text, '\x1b'));
+}
+
 static void test_run_driver__a_dry_run_measures_and_leaves_nothing(void **state) {
   (void)state;
   char path[KF_PATH_MAX];
@@ -481,6 +555,9 @@ int main(void) {
       cmocka_unit_test(test_run_driver__replay_of_a_recorded_run_decides_the_same),
       cmocka_unit_test(test_run_driver__a_changed_decision_is_found_by_replay),
       cmocka_unit_test(test_run_driver__what_cannot_be_run_is_refused),
+      cmocka_unit_test(test_run_driver__a_database_starts_no_programs),
+      cmocka_unit_test(test_run_driver__a_run_id_is_checked),
+      cmocka_unit_test(test_run_driver__what_is_waited_for_is_told),
       cmocka_unit_test(test_run_driver__a_dry_run_measures_and_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
