@@ -151,8 +151,11 @@ kf_status kf_fs_mkdirs(const char *path, kf_err *err) {
 
 void kf_fs_keep_standard_fds(void) {
   /* From 0 up: open gives the lowest free number. Inherited by children, like the ones that were there. */
-  for (int fd = 0; fd <= STDERR_FILENO; fd++)
-    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0) return;
+  for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    int filled = open("/dev/null", O_RDWR); /* stays open for good */
+    if (filled < 0) return;
+  }
 }
 
 void kf_fs_close_pair(const int fds[2]) {

@@ -106,7 +106,7 @@ static kf_status find_device(kf_session *session, const char *id, const kf_devic
 
 /* Judging needs memory that the judge owns; on GPUs that is not there yet, and no verdict must come of it. */
 static kf_status judgeable(const kf_device_info *device, kf_err *err) {
-  if (device->limits.is_cpu) return KF_OK;
+  if (kf_device_is_judged_on(device)) return KF_OK;
   kf_status status =
       kf_fail(err, KF_ENODEV, "device %s (%s) is a GPU: this version judges on CPU devices only", device->id,
               device->name);
