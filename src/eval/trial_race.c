@@ -219,10 +219,10 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   if (kf_trial_decided(trial)) return KF_OK;
   kf_race_options options = race_options(trial, (uint64_t)(process + 1) << 32);
   kf_rule_init(&trial->rule, j->settings->measure_delta, 0, CONFIRM_BLOCKS, CONFIRM_BLOCKS);
-  KF_TRY(
-      kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
-  /* A clear ratio needs six blocks in all: three here are more than enough of three processes. */
-  if (!trial->rule.six)
+  /* A clear ratio needs six blocks in all (T7): three of the first process, two of each other. */
+  int first = p->count == 0 ? FIRST_BLOCKS : CLEAR_BLOCKS;
+  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, first, &trial->report, err));
+  if (!kf_rule_is_clear(&trial->rule))
     KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
   KF_TRY(book_report(trial, 3, err));
   if (kf_trial_decided(trial)) return KF_OK;
