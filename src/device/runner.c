@@ -259,7 +259,7 @@ void kf_runner_free(kf_runner *runner) {
 kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, char *ret_enforced,
                          kf_run_result *ret_result, kf_err *err) {
   kf_runner_reply reply;
-  kf_run_result result;
+  kf_run_result result = {.code = KF_RUN_OK};
   KF_TRY(check_usable(runner, err));
   if (runner->opened) return kf_fail(err, KF_EBUG, "runner: loaded twice");
   KF_TRY(wait_reply(runner, KF_RUNNER_START, ms_from_now(START_TIMEOUT_MS), START_TIMEOUT_MS, &reply, &result,

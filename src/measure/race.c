@@ -246,9 +246,10 @@ static kf_status run_blocks(race_state *state, kf_race_case *cases, int ncases, 
     if (options->canceled && options->canceled(options->context))
       return kf_fail(err, KF_ECANCELED, "the race was canceled");
     kf_rng rng;
-    kf_rng_init(&rng, options->seed, (uint64_t)(rule->count + rule->dropped), PURPOSE_ORDER);
+    uint64_t number = (uint64_t)rule->count + (uint64_t)rule->dropped;
+    kf_rng_init(&rng, options->seed, number, PURPOSE_ORDER);
     bool candidate_first = kf_rng_u32(&rng) & 1;
-    kf_rng_init(&rng, options->seed, (uint64_t)(rule->count + rule->dropped), PURPOSE_BLOCK);
+    kf_rng_init(&rng, options->seed, number, PURPOSE_BLOCK);
     state->block_seed = kf_rng_u64(&rng);
     double d = 0;
     if (options->before_pair) options->before_pair(options->context);
