@@ -104,10 +104,19 @@ static int run_child(const char *task, const char *recording, const char *path, 
 }
 
 /* Resuming a finished run: its log is folded, and there is nothing to do. */
-static int resume_child(const char *path) {
+static int resume_child(const char *task, const char *recording, const char *path, int64_t count) {
+  char spec[KF_PATH_MAX + 16];
+  snprintf(spec, sizeof spec, "replay:%s", recording);
+  const char *const specs[] = {spec};
   kf_run_result result;
   kf_err err = {0};
-  kf_run_options options = {.resume = path, .evals_max = -1, .time_max_ms = -1, .null_evaluator = true};
+  (void)task, (void)count;
+  kf_run_options options = {.resume = path,
+                            .proposers = specs,
+                            .nproposers = 1,
+                            .evals_max = -1,
+                            .time_max_ms = -1,
+                            .null_evaluator = true};
   int64_t begin = kf_now_ns();
   if (kf_run(&options, &result, &err) != KF_OK) die("resume", &err);
   printf("  %9.3f\n", (double)(kf_now_ns() - begin) / 1e9);
@@ -120,7 +129,7 @@ static void in_child(int (*what)(const char *, const char *, const char *, int64
                      const char *recording, const char *path, int64_t count) {
   fflush(NULL);
   pid_t pid = fork();
-  if (pid == 0) _exit(what ? what(task, recording, path, count) : resume_child(path));
+  if (pid == 0) _exit(what(task, recording, path, count));
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -156,7 +165,7 @@ int main(int argc, char **argv) {
       die("folder", &err);
     in_child(record_child, task, recording, path, count);
     in_child(run_child, task, recording, path, count);
-    in_child(NULL, task, recording, path, count);
+    in_child(resume_child, task, recording, path, count);
     kf_fs_remove_tree(folder, NULL);
   }
   return 0;
