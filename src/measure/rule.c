@@ -90,10 +90,6 @@ static bool look(kf_rule *rule, double level) {
   }
 }
 
-bool kf_rule_is_clear(const kf_rule *rule) {
-  return rule->count > 0 && fabs(kf_median(rule->d, rule->count)) > log(clear_ratio);
-}
-
 /* After the third block: drop a slow candidate, or shorten a clear race. */
 static void judge_first_blocks(kf_rule *rule) {
   double median = kf_median(rule->d, rule->count);
@@ -103,7 +99,7 @@ static void judge_first_blocks(kf_rule *rule) {
            rule->count, rule->slow_ratio);
     return;
   }
-  rule->six = kf_rule_is_clear(rule);
+  rule->six = fabs(median) > log(clear_ratio);
 }
 
 void kf_rule_add(kf_rule *rule, double d) {

@@ -42,8 +42,6 @@ void kf_rule_add(kf_rule *rule, double d);
 void kf_rule_drop_block(kf_rule *rule); /* a disturbed block: counted, not used */
 /* Time is up: ends the race as an undecided tie if at least 6 blocks (and blocks_min) are there. */
 void kf_rule_time_up(kf_rule *rule);
-/* Do the blocks so far differ by more than 1.3 either way (their median)? False without blocks. */
-bool kf_rule_is_clear(const kf_rule *rule);
 bool kf_rule_finished(const kf_rule *rule);
 /* More than 20 % of the blocks (3 or more) were dropped: the verdict `unstable`
  * (docs/internals/evaluation.md, T12). True only once finished. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -204,6 +205,10 @@ static kf_status prepare_file(const char *path, kf_store_mode mode, kf_err *err)
   if (strlen(path) + 8 > KF_PATH_MAX) return kf_fail(err, KF_EINVAL, "path of the run database is too long");
   if (mode == KF_STORE_CREATE) return create_file(path, err);
   if (!kf_fs_exists(path)) return kf_fail(err, KF_ENOTFOUND, "%s: no such run database", path);
+  /* SQLite would open a FIFO and wait for a writer for ever. */
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return kf_fail(err, KF_EINVAL, "%s: not a regular file, so no run database", path);
   return kf__store_check_disk(path, err);
 }
 
