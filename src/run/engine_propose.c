@@ -14,7 +14,7 @@ enum { DRAW_EMITTER = 0x100, DRAW_PARENT, DRAW_TARGET };
 
 /* Ours: shares of the emitters, and of targets that are an empty cell (docs/internals/search.md, Emitters).
  */
-static const double SAMPLE_SHARE = 0.3, FIX_SHARE = 0.1, EMPTY_TARGET_SHARE = 0.25;
+static const double SAMPLE_SHARE = 0.2, FIX_SHARE = 0.1, EMPTY_TARGET_SHARE = 0.25;
 
 enum { CELLS_MAX = 257, SHOWN_MAX = 2, TRIES = 32 };
 
