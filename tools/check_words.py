@@ -17,7 +17,7 @@ EVERYWHERE = [
     (re.compile(r"(?:^|[\s(])\[t\](?=$|[\s).,;:])"), "a mark that is explained nowhere here"),
     (re.compile(r"\b(?:issue|PR|pull request) #?\d", re.IGNORECASE), "a number of a tracker: say the reason instead"),
     (re.compile(r"\bissue #", re.IGNORECASE), "a number of a tracker: say the reason instead"),
-    (re.compile(r"(?<![\w.~}\)-])/(?:work|workspace)/"), "a path of one machine"),
+    (re.compile(r"(?<![\w.~}\)-])/(?:srv|mnt)/"), "a path of one machine"),
     (re.compile(r"(?<!\w)(?:TODO|FIXME|XXX)\b"), "an open end: do it, or name it as a known gap"),
 ]
 PAGES = [(re.compile(r"(?<![\w.~])/(?:root|home|tmp)/\w"), "a path of one machine")]
