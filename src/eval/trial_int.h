@@ -8,7 +8,6 @@
 typedef struct {
   kf_inputs *inputs;
   kf_rig *rig;
-  const kf_expected *expected; /* borrowed from the task state; NULL until asked for */
 } kf_trial_case;
 
 typedef struct {

@@ -73,10 +73,6 @@ static void *writable(const kf_inputs *inputs, int arg) {
   return inputs->slot[arg] >= 0 ? kf_region_data(inputs->region, inputs->slot[arg]) : NULL;
 }
 
-const void *kf_inputs_data(const kf_inputs *inputs, int arg) {
-  return writable(inputs, arg);
-}
-
 void kf_inputs_pointers(const kf_inputs *inputs, const void *ret_pointers[KF_ARGS_MAX]) {
   for (int a = 0; a < KF_ARGS_MAX; a++)
     ret_pointers[a] = a < inputs->task->nargs ? writable(inputs, a) : NULL;
@@ -122,13 +118,6 @@ void kf_inputs_absolute(kf_inputs *inputs) {
     for (int64_t i = 0; i < inputs->elements[a]; i++)
       kf_type_put(type, data, (size_t)i, fabs(kf_type_get(type, data, (size_t)i)));
   }
-}
-
-size_t kf_inputs_bytes(const kf_inputs *inputs) {
-  size_t total = 0;
-  for (int a = 0; a < inputs->task->nargs; a++)
-    if (is_array(&inputs->task->args[a])) total += array_bytes(inputs, a);
-  return total;
 }
 
 kf_status kf_rig_new(kf_inputs *inputs, const kf_calls *calls, int64_t base_align, kf_rig **ret_rig,
