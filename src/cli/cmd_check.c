@@ -119,7 +119,7 @@ enum { NOISE_BLOCKS = 12, BLOCKS_OF_A_FULL_RACE = 48 };
 /* Smallest gain that a full race shows, from a race of a kernel against itself: the half-width of its
  * interval is about 0.8 standard deviations of one block at 12 blocks (ranks 3 and 10: the normal scores of
  * (3 - 3/8) / (12 + 1/4) are
- * +-0.79), and a full race sees about half a standard deviation (docs/internals/evaluation.md, T13). */
+ * +-0.79), and a full race sees about half a standard deviation (docs/internals/evaluator.md, T13). */
 static double detectable_gain(const kf_race_result *race) {
   double half = (double)(race->high_nano - race->low_nano) * 0.5e-9;
   return expm1(0.5 * half / 0.79);

@@ -1,4 +1,4 @@
-/* region.h - the judge's memory for a candidate's buffers on a CPU device (docs/internals/evaluation.md,
+/* region.h - the judge's memory for a candidate's buffers on a CPU device (docs/internals/evaluator.md,
  * Memory).
  *
  * A region is one memfd holding several slots. In the child each slot ends (up to the device's base

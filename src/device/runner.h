@@ -1,5 +1,5 @@
 /* runner.h - the sandboxed process that executes a candidate, and the judge's side of it
- * (docs/internals/evaluation.md, Who is trusted).
+ * (docs/internals/evaluator.md, Who is trusted).
  *
  * Life: start (opens the device) -> load (puts on the strict filter, then loads the artefact) -> map -> plan
  * -> run ... -> free. Nothing the child says is believed unless the judge can check it: outputs are read from

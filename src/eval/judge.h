@@ -1,4 +1,4 @@
-/* judge.h - the stages of one judgement (docs/internals/evaluation.md, Stages): artefacts that are ready ->
+/* judge.h - the stages of one judgement (docs/internals/evaluator.md, Stages): artefacts that are ready ->
  * verdict. Synchronous: the judge process works on one candidate at a time while builds go on behind it;
  * between requests it serves its hooks. */
 #ifndef KF_EVAL_JUDGE_H

@@ -1,5 +1,5 @@
 /* trial_check.c - verification of a candidate, stages 0, 2 and 3; see trial_int.h and
- * docs/internals/evaluation.md. */
+ * docs/internals/evaluator.md. */
 #include "eval/trial_int.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
 /* trial_race.c - timing of a candidate against its opponent, stages 1 to 3; see trial_int.h and
- * docs/internals/evaluation.md. */
+ * docs/internals/evaluator.md. */
 #include "eval/trial_int.h"
 
 #include "base/alloc.h"
@@ -124,7 +124,7 @@ static kf_status book_report(kf_trial *trial, int stage, kf_err *err) {
 }
 
 /* The ratio below which stage 1 drops: measured against the elite of the candidate's own cell, never the best
- * of all (docs/internals/evaluation.md, Stages); 0 where the cell is empty: nothing is dropped from an empty
+ * of all (docs/internals/evaluator.md, Stages); 0 where the cell is empty: nothing is dropped from an empty
  * cell. */
 static double drop_ratio(const kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
@@ -239,7 +239,7 @@ static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err
   return KF_OK;
 }
 
-/* The pooled interval, widened to contain every process's median (docs/internals/evaluation.md, T14). */
+/* The pooled interval, widened to contain every process's median (docs/internals/evaluator.md, T14). */
 static void book_confirmation(kf_trial *trial, const pool *p) {
   kf_verdict *v = trial->verdict;
   const kf_settings *settings = trial->judgement->settings;

@@ -15,8 +15,8 @@ enum {
   CACHE_LINE = 64,
   NS_PER_MS = 1000 * 1000,
   EMPTY_REQUESTS = 9,
-  REPEATS = 3,                 /* m of docs/internals/evaluation.md, T2 */
-  WARM_NS = 300 * 1000 * 1000, /* docs/internals/evaluation.md, T11 */
+  REPEATS = 3,                 /* m of docs/internals/evaluator.md, T2 */
+  WARM_NS = 300 * 1000 * 1000, /* docs/internals/evaluator.md, T11 */
   LONG_CALL_NS = 1000 * 1000 * 1000,
   FIRST_CALL_SLACK_NS = 100 * 1000 * 1000,
   CALLS_MAX = 4096,

@@ -1,4 +1,4 @@
-/* race.h - paired, interleaved timing of two kernels on the judge's clock (docs/internals/evaluation.md,
+/* race.h - paired, interleaved timing of two kernels on the judge's clock (docs/internals/evaluator.md,
  * T1 to T5 and T11).
  *
  * Block j: fresh inputs (one seed for both sides), candidate and opponent in random order; each value is the

@@ -1,5 +1,5 @@
 /* rule.c - the stopping rule of a race. Each added block can only end the race at a look; between looks
- * nothing is read, so the intervals keep their level (docs/internals/evaluation.md, T6). */
+ * nothing is read, so the intervals keep their level (docs/internals/evaluator.md, T6). */
 #include "measure/rule.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Pocock's constant level for four looks at 5 % in all: docs/internals/evaluation.md, T6. */
+/* Pocock's constant level for four looks at 5 % in all: docs/internals/evaluator.md, T6. */
 static const double pocock_level = 1 - 0.0182;
 static const double single_level = 0.95;
 static const double clear_ratio = 1.3; /* a median ratio beyond this either way: 6 blocks are enough (T7) */

@@ -1,4 +1,4 @@
-/* rule.h - when may a race stop, and what may then be said (docs/internals/evaluation.md, T6 to T8). An
+/* rule.h - when may a race stop, and what may then be said (docs/internals/evaluator.md, T6 to T8). An
  * object: init, add, finished, why.
  *
  * d_j = ln(t_opponent / t_candidate) of block j: positive = the candidate is faster.
@@ -44,7 +44,7 @@ void kf_rule_drop_block(kf_rule *rule); /* a disturbed block: counted, not used 
 void kf_rule_time_up(kf_rule *rule);
 bool kf_rule_finished(const kf_rule *rule);
 /* More than 20 % of the blocks (3 or more) were dropped: the verdict `unstable`
- * (docs/internals/evaluation.md, T12). True only once finished. */
+ * (docs/internals/evaluator.md, T12). True only once finished. */
 bool kf_rule_unstable(const kf_rule *rule);
 /* Fills outcome, median, interval, level, blocks, dropped, why. Before it finished: outcome NONE and the 95 %
  * interval so far. Leaves `against` and `against_binding` alone. */

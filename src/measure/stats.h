@@ -1,4 +1,4 @@
-/* stats.h - medians and order-statistic intervals (docs/internals/evaluation.md, T6). Pure. Doubles are
+/* stats.h - medians and order-statistic intervals (docs/internals/evaluator.md, T6). Pure. Doubles are
  * natural logs unless named. */
 #ifndef KF_MEASURE_STATS_H
 #define KF_MEASURE_STATS_H

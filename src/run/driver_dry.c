@@ -14,7 +14,7 @@ typedef struct {
   kf_err error;
 } dry;
 
-/* docs/internals/evaluation.md, T13: the smallest detectable gain of a race of 48 blocks is about half the
+/* docs/internals/evaluator.md, T13: the smallest detectable gain of a race of 48 blocks is about half the
  * standard deviation of a block. The interval of a median has a half-width of 1.96 * 1.253 sigma / sqrt(n).
  */
 static void fill_noise(kf_run_forecast *forecast, const kf_verdict *verdict, double delta) {

@@ -179,7 +179,7 @@ static kf_status race_seeds(kf_engine *engine, load *now, kf_err *err) {
   return KF_OK;
 }
 
-/* docs/internals/evaluation.md, T9: a kernel that is confidently more than the ratio faster than the anchor
+/* docs/internals/evaluator.md, T9: a kernel that is confidently more than the ratio faster than the anchor
  * may replace it. */
 static kf_status promote(kf_engine *engine, load *now, kf_err *err) {
   const kf_anchor *anchor = &engine->anchors.items[engine->anchors.count - 1];

@@ -10,7 +10,7 @@ typedef struct {
   const char *name;
   size_t size;
   bool is_float, is_signed;
-  double roundoff; /* docs/internals/evaluation.md, Tolerance */
+  double roundoff; /* docs/internals/evaluator.md, Tolerance */
 } type_info;
 
 static const type_info infos[KF_TYPE_COUNT] = {

@@ -32,7 +32,7 @@ bool kf_type_is_signed(kf_type type); /* i8..i64 */
 /* Least and largest value of an integer type that an int64 holds (u64 is cut at INT64_MAX); false for floats.
  */
 bool kf_type_range(kf_type type, int64_t *ret_min, int64_t *ret_max);
-/* Unit roundoff u of a float type (docs/internals/evaluation.md, Tolerance); 0 for integers. */
+/* Unit roundoff u of a float type (docs/internals/evaluator.md, Tolerance); 0 for integers. */
 double kf_type_roundoff(kf_type type);
 /* Element `index` of an array as double (64-bit integers lose bits beyond 2^53), and back, rounded to nearest
  * even. Integers saturate and a NaN gives 0; f32, f16 and bf16 overflow to infinity; e4m3 and e5m2 saturate

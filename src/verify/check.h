@@ -1,5 +1,5 @@
 /* check.h - one verified call of a candidate: poison, run, stop, guards, compare, diagnose
- * (docs/internals/evaluation.md). */
+ * (docs/internals/evaluator.md). */
 #ifndef KF_VERIFY_CHECK_H
 #define KF_VERIFY_CHECK_H
 

@@ -1,5 +1,5 @@
 /* compare.h - is an output right? Tolerances by error kind, and a diagnosis of what is wrong
- * (docs/internals/evaluation.md, Tolerance; docs/formats/verdict.md). Pure functions on arrays; no process,
+ * (docs/internals/evaluator.md, Tolerance; docs/formats/verdict.md). Pure functions on arrays; no process,
  * no device. Threads: pure. */
 #ifndef KF_VERIFY_COMPARE_H
 #define KF_VERIFY_COMPARE_H
@@ -23,7 +23,7 @@ typedef struct {
   int64_t nchoices;
 } kf_tolerance;
 
-/* The allowed error of element i whose expected value is `want` (docs/internals/evaluation.md, Tolerance):
+/* The allowed error of element i whose expected value is `want` (docs/internals/evaluator.md, Tolerance):
  *   linear      2 (u_out |y| + 6 sqrt(K) u_acc s_i) + tiny
  *   calibrated  8 max(e_float, ulp(y))
  *   exact       0; so too for integer types and every compare but bound and set

@@ -33,7 +33,7 @@ typedef struct {
  * too few samples of the error: there the float reference also runs on 8 copies of the inputs moved by half
  * an ulp. With `reference: kernel` there is no higher precision: e_float is the largest change of the
  * kernel's output over 4 perturbations of every input by one ulp. linear: `scale` is the reference on
- * absolute values. (docs/internals/evaluation.md, Tolerance.) */
+ * absolute values. (docs/internals/evaluator.md, Tolerance.) */
 kf_status kf_expected_make(const kf_expected_source *source, kf_inputs *inputs, uint64_t seed,
                            kf_family family, kf_expected **ret_expected, kf_err *err);
 void kf_expected_free(kf_expected *expected);

@@ -1,5 +1,5 @@
 /* poison.c - what outputs and temps hold before a call: signalling NaN bits, or a large finite value
- * (docs/internals/evaluation.md, Memory). */
+ * (docs/internals/evaluator.md, Memory). */
 #include "verify/fill.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* rig.h - the memory of one case: shared read-only inputs, and each candidate's own outputs and temps
- * (docs/internals/evaluation.md, Memory).
+ * (docs/internals/evaluator.md, Memory).
  *
  * kf_inputs belongs to (task, case) and may be mapped by several runners at once, so that a race gives both
  * sides the same bytes. It is sealed against writing by any child. inout arguments live in the candidate's
@@ -30,7 +30,7 @@ kf_status kf_inputs_fill(kf_inputs *inputs, uint64_t seed, kf_family family, kf_
  * sensitivity. */
 void kf_inputs_perturb(kf_inputs *inputs, uint64_t seed, int exponent);
 /* Replaces every float input by its absolute value: the reference then gives s = sum |a||b|
- * (docs/internals/evaluation.md, Tolerance). */
+ * (docs/internals/evaluator.md, Tolerance). */
 void kf_inputs_absolute(kf_inputs *inputs);
 /* One pointer per argument, NULL where there is no input: what kf_oracle_run takes. */
 void kf_inputs_pointers(const kf_inputs *inputs, const void *ret_pointers[KF_ARGS_MAX]);

@@ -1,5 +1,5 @@
 /* links: kf_base kf_wire kf_measure */
-/* test_measure_stats.c - medians, and intervals with exactly the ranks of docs/internals/evaluation.md, T6.
+/* test_measure_stats.c - medians, and intervals with exactly the ranks of docs/internals/evaluator.md, T6.
  */
 #include "measure/stats.h"
 
