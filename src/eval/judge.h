@@ -19,6 +19,7 @@ typedef struct {
   const kf_settings *settings;
   const kf_device_info *device;
   kf_artefacts *artefacts;
+  kf_spares *spares;
   kf_work_root *work;
   const char *flush; /* measure.flush_max_mib of touched memory, for kf_race_options */
   kf_task_state *state;

@@ -38,6 +38,7 @@ typedef struct {
   kf_blobs blobs;
   kf_task_state *tasks;
   kf_artefacts artefacts;
+  kf_spares spares; /* kept once the first job is done: a session of one job pays nothing for them */
   kf_work_root work;
   char *flush; /* allocated at the first judgement */
   size_t flush_bytes;

@@ -334,6 +334,7 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
   kf_judgement judgement = {.settings = &session->settings,
                             .device = job->device,
                             .artefacts = &session->artefacts,
+                            .spares = &session->spares,
                             .work = &session->work,
                             .flush = session->flush,
                             .state = job->state,
