@@ -31,6 +31,7 @@ typedef struct {
   int nhidden;
   int stage;
   bool verified;
+  bool same_code; /* candidate and opponent are other sources of the same code (eval/twins.h): no race */
   int blocks_min, blocks_max;
   const kf_judge_elite *elites;
   int nelites;
@@ -43,5 +44,9 @@ typedef struct {
 /* KF_OK with a verdict, or an infrastructure failure (device gone, disk, canceled, an opponent that does not
  * run), which is none. */
 kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err);
+
+/* The verdict of a candidate whose code was judged under another source: that judgement, with the candidate's
+ * own source, binding and log. Nothing is run. */
+void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_verdict *ret_verdict);
 
 #endif

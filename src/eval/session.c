@@ -103,6 +103,7 @@ void kf_session_free(kf_session *session) {
     kf_task_state_free(session->tasks);
     session->tasks = next;
   }
+  kf_twins_done(&session->twins);
   kf_blobs_done(&session->blobs);
   kf_free(session->flush);
   kf_wire_reader_done(&session->reader);
