@@ -3,9 +3,9 @@
  *
  * Life: start (opens the device) -> load (puts on the strict filter, then loads the artefact) -> map -> plan
  * -> run ... -> free. A started one can wait for its candidate as long as the caller likes; no second
- * candidate is ever loaded into it. Nothing the child says is believed unless the judge can check it: outputs are read from
- * the judge's own mapping, time is the judge's clock from request to reply, and the child is stopped before
- * its outputs are read. */
+ * candidate is ever loaded into it. Nothing the child says is believed unless the judge can check it: outputs
+ * are read from the judge's own mapping, time is the judge's clock from request to reply, and the child is
+ * stopped before its outputs are read. */
 #ifndef KF_DEVICE_RUNNER_H
 #define KF_DEVICE_RUNNER_H
 

@@ -43,6 +43,16 @@ __kernel void affine(__global const float *x, __global float *y, int n) {
 }
 """
 
+CORRECT_TOO = b"""//kf: launch affine global=(ceil(n,64)*64) local=(64) args=(x, y, n)
+__kernel void affine(__global const float *x, __global float *y, int n) {
+  int i = get_global_id(0);
+  if (i >= n) return;
+  y[i] = fma(2.0f, x[i], 1.0f);
+}
+"""
+
+WRONG = CORRECT_TOO.replace(b"1.0f", b"1.5f")
+
 
 def sha(data):
     return hashlib.sha256(data).hexdigest()
@@ -111,6 +121,13 @@ def descendants(pid):
             if int(fields[1]) == pid and fields[0] != "Z":
                 found += [int(entry.name)] + descendants(int(entry.name))
     return found
+
+
+def role_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[2].decode()
+    except (OSError, IndexError):
+        return ""
 
 
 def alive(pid):
@@ -195,6 +212,72 @@ class Session(unittest.TestCase):
         while any(alive(pid) for pid in children) and time.time() < deadline:
             time.sleep(0.02)
         self.assertEqual([pid for pid in children if alive(pid)], [])
+
+    def spares(self):
+        """Pids of waiting runners and builders, once there are some; none is made before the first verdict."""
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            found = [pid for pid in descendants(self.e.process.pid) if role_of(pid) in ("runner", "builder")]
+            if len(found) >= 5:
+                return found
+            time.sleep(0.05)
+        self.fail("no spares within 60 s")
+
+    def test_spares_that_died_cost_no_verdict(self):
+        self.e.judge(1)
+        self.e.result()
+        for pid in self.spares():
+            os.kill(pid, signal.SIGKILL)
+        self.e.judge(2, source=self.e.put(CORRECT_TOO))
+        self.assertEqual(self.e.result()["verdict"]["verdict"], "correct")
+
+    def test_spares_that_hang_while_they_open_cost_no_verdict(self):
+        self.e.judge(1)
+        self.e.result()
+        frozen, deadline = set(), time.time() + 2
+        while time.time() < deadline:  # from their start on
+            for pid in set(descendants(self.e.process.pid)) - frozen:
+                if role_of(pid) in ("runner", "builder"):
+                    os.kill(pid, signal.SIGSTOP)
+                    frozen.add(pid)
+        self.assertTrue(frozen)
+        self.e.judge(2, source=self.e.put(CORRECT_TOO))
+        self.assertEqual(self.e.result()["verdict"]["verdict"], "correct")
+        self.assertEqual(self.e.close(), 0)
+        self.assertEqual([pid for pid in frozen if alive(pid)], [])
+
+    def test_the_same_machine_code_shares_a_judgement(self):
+        other = self.e.put(b"/* the same */\n" + CORRECT_TOO.replace(b"int i", b"const int i"))
+        source = self.e.put(CORRECT_TOO)
+        for number, name in enumerate((source, other, source, self.e.put(WRONG)), 1):
+            self.e.judge(number, source=name)
+        verdicts = [self.e.result(number)["verdict"] for number in (1, 2, 3, 4)]
+        self.assertEqual([v["verdict"] for v in verdicts], ["correct", "correct", "correct", "wrong_output"])
+        self.assertEqual(verdicts[1]["shared_with"], source)
+        self.assertEqual(verdicts[1]["source_sha256"], other)
+        self.assertEqual(verdicts[1]["time_ns"], verdicts[0]["time_ns"])
+        self.assertNotIn("shared_with", verdicts[2])  # asked for again: measured again
+        self.assertNotIn("shared_with", verdicts[3])
+
+    def test_the_opponents_machine_code_is_verified_and_ties(self):
+        own = (TASK_DIR / "kernel.cl").read_bytes()
+        self.e.judge(1, source=self.e.put(own + b"/* mine */\n"), against={"source": self.e.kernel, "binding": ""})
+        verdict = self.e.result()["verdict"]
+        self.assertEqual(verdict["verdict"], "correct")
+        self.assertEqual((verdict["speedup"]["outcome"], verdict["speedup"]["blocks"]), ("tie", 0))
+        self.assertIn("same machine code", verdict["speedup"]["why"])
+        self.assertTrue(all(case["right"] for case in verdict["cases"]))
+
+    def test_builds_go_on_while_another_is_judged(self):
+        self.e.judge(1)
+        self.e.result()
+        self.spares()
+        for number in (2, 3):
+            source = self.e.put(CORRECT_TOO.replace(b"1.0f", b"(%d.0f - %d.0f)" % (number, number - 1)).replace(b"64", b"32" if number == 2 else b"16"))
+            self.e.judge(number, source=source, against={"source": self.e.kernel, "binding": ""})
+        results = [self.e.result(), self.e.result()]
+        self.assertEqual([r["id"] for r in results], [2, 3])
+        self.assertTrue(all(r["verdict"]["verdict"] == "correct" for r in results), results)
 
     def test_end_of_input_leaves_no_folder(self):
         self.e.judge(1, stage=0)
