@@ -6,6 +6,7 @@
 
 #include "eval/blobs.h"
 #include "eval/judge.h"
+#include "verify/shapes.h"
 #include "wire/proto.h"
 
 typedef enum { KF_JOB_JUDGE, KF_JOB_INSPECT } kf_job_kind;
@@ -22,7 +23,7 @@ typedef struct kf_job {
   kf_task_state *state;
   const kf_device_info *device;
   kf_artefact *candidate, *against, *initial, *confirm;
-  kf_case hidden[KF_HIDDEN_SHAPES];
+  kf_case hidden[KF_SHAPE_KINDS];
   int nhidden;
   /* inspect: */
   kf_build *build;

@@ -153,7 +153,7 @@ static kf_status get_confirm(kf_session *session, kf_job *job, kf_err *err) {
   if (kf_json_int_or(job->request, "stage", 2) < 3) return KF_OK;
   uint64_t secret;
   kf_random_bytes(&secret, sizeof secret);
-  job->nhidden = kf_task_hidden_shapes(job->state->task, secret, job->hidden);
+  job->nhidden = kf_shapes_hidden(job->state->task, secret, job->hidden);
   char salt[32];
   snprintf(salt, sizeof salt, "confirm-%016llx", (unsigned long long)secret);
   kf_artefact_request request = {.task = job->state->task,

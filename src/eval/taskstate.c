@@ -2,11 +2,8 @@
 #include "eval/taskstate.h"
 
 #include "base/alloc.h"
-#include "base/philox.h"
 
 #include <string.h>
-
-enum { PURPOSE_HIDDEN = 0x6869 };
 
 void kf_task_state_free(kf_task_state *state) {
   if (!state) return;
@@ -140,53 +137,4 @@ kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *mean
   uint64_t seed;
   kf_random_bytes(&seed, sizeof seed);
   return make_expected(state, means, inputs, seed, KF_FAMILY_DECLARED, ret_expected, err);
-}
-
-static int64_t largest_in(const kf_task *task, const kf_case *cases, int count, int symbol) {
-  int64_t largest = task->symbols[symbol].min;
-  for (int c = 0; c < count; c++)
-    if (cases[c].values[symbol] > largest) largest = cases[c].values[symbol];
-  return largest;
-}
-
-/* One value of a free symbol: from its minimum to a quarter beyond the largest case of its kind. */
-static int64_t draw_symbol(const kf_task *task, int symbol, bool large, kf_rng *rng) {
-  const kf_symbol *s = &task->symbols[symbol];
-  int64_t top = large ? largest_in(task, task->measure, task->nmeasure, symbol)
-                      : largest_in(task, task->check, task->ncheck, symbol);
-  top += top / 4 + s->multiple_of;
-  if (top > s->max) top = s->max;
-  int64_t first = (s->min + s->multiple_of - 1) / s->multiple_of * s->multiple_of;
-  int64_t least = large ? top / 2 / s->multiple_of * s->multiple_of : first;
-  if (least < first) least = first;
-  int64_t steps = (top - least) / s->multiple_of;
-  int64_t value = least + (int64_t)kf_rng_below(rng, (uint64_t)(steps > 0 ? steps + 1 : 1)) * s->multiple_of;
-  return value > s->max ? first : value;
-}
-
-static bool is_named(const kf_task *task, const kf_case *cases, int count, const kf_case *drawn) {
-  for (int c = 0; c < count; c++)
-    if (memcmp(cases[c].values, drawn->values, sizeof(int64_t) * (size_t)task->nsymbols) == 0) return true;
-  return false;
-}
-
-int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]) {
-  enum { DRAWS = 64 };
-  int count = 0;
-  kf_rng rng;
-  kf_rng_init(&rng, secret, 0, PURPOSE_HIDDEN);
-  for (int draw = 0; draw < DRAWS && count < KF_HIDDEN_SHAPES; draw++) {
-    kf_case *drawn = &ret_cases[count];
-    bool large =
-        count == KF_HIDDEN_SHAPES - 1 && task->nmeasure > 0; /* the last one is of the measured size */
-    memset(drawn, 0, sizeof *drawn);
-    for (int s = 0; s < task->nsymbols; s++)
-      drawn->values[s] =
-          task->symbols[s].fixed ? task->symbols[s].initial : draw_symbol(task, s, large, &rng);
-    bool known = is_named(task, task->check, task->ncheck, drawn) ||
-                 is_named(task, ret_cases, count, drawn) ||
-                 is_named(task, task->measure, task->nmeasure, drawn);
-    if (!known) count++;
-  }
-  return count;
 }

@@ -7,8 +7,6 @@
 #include "eval/artefact.h"
 #include "verify/expected.h"
 
-enum { KF_HIDDEN_SHAPES = 3 };
-
 /* Expected data is kept for every check and measure case; hidden cases are made anew each time. */
 typedef struct kf_expected_entry {
   int64_t symbols[KF_SYMBOLS_MAX];
@@ -44,8 +42,5 @@ kf_status kf_task_expected(kf_task_state *state, const kf_task_means *means, kf_
 /* As above for a seed never used before; the caller frees. */
 kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
                                  kf_expected **ret_expected, kf_err *err);
-/* Shapes from the symbols' domain that no case names: for confirmation. Fixed symbols stay; fewer than
- * KF_HIDDEN_SHAPES (0 if all are fixed) where a small domain has no more. */
-int kf_task_hidden_shapes(const kf_task *task, uint64_t secret, kf_case ret_cases[KF_HIDDEN_SHAPES]);
 
 #endif
