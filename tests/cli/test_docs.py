@@ -28,7 +28,7 @@ class Docs(unittest.TestCase):
 
     def test_commands_and_options_exist(self):
         help_of = {}
-        for page in (SOURCE / "README.md", SOURCE / "docs/tutorial.md", SOURCE / "scripts/demo.sh", SOURCE / "tasks/README.md"):
+        for page in (SOURCE / "README.md", SOURCE / "docs/tutorial.md", SOURCE / "scripts/demo.sh", SOURCE / "docs/tasks.md"):
             for command, rest in re.findall(r"(?:^|[`/ ])kf (\w+)([^`\n#|]*)", page.read_text(), re.MULTILINE):
                 if command not in help_of:
                     done = subprocess.run([KF, command, "--help"], capture_output=True, text=True)
