@@ -11,12 +11,7 @@
 kf_status kf_trial_start_checker(kf_trial *trial, const kf_artefact *artefact, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   kf_run_result run;
-  KF_TRY(kf_work_dir(j->work, "check", trial->checker_dir, err));
-  kf_runner_options options = {.device_id = j->device->id,
-                               .work_dir = trial->checker_dir,
-                               .memory_bytes = j->settings->sandbox_memory_mib << 20,
-                               .call_timeout_ms = j->settings->verify_call_timeout_ms};
-  KF_TRY(kf_runner_start(&options, &trial->checker, err));
+  KF_TRY(kf_spares_runner(j->spares, j->device, "check", &trial->checker, trial->checker_dir, err));
   KF_TRY(kf_runner_load(trial->checker, artefact->outcome.artefact, artefact->outcome.artefact_len,
                         trial->verdict->enforced, &run, err));
   if (run.code == KF_RUN_OK) return KF_OK;

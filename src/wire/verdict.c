@@ -275,6 +275,7 @@ static void put_origin(writer *w, const kf_verdict *verdict) {
   PUT_TEXT(w, "driver", verdict->driver);
   PUT_TEXT(w, "source_sha256", verdict->source_sha256);
   PUT_TEXT(w, "artefact_sha256", verdict->artefact_sha256);
+  if (verdict->shared_with[0]) PUT_TEXT(w, "shared_with", verdict->shared_with);
   PUT_TEXT(w, "binding", verdict->binding);
 }
 
@@ -489,6 +490,7 @@ static kf_status read_origin(const json_t *json, kf_verdict *verdict, kf_err *er
   GET_TEXT(json, "driver", verdict->driver);
   GET_TEXT(json, "source_sha256", verdict->source_sha256);
   GET_TEXT(json, "artefact_sha256", verdict->artefact_sha256);
+  GET_TEXT(json, "shared_with", verdict->shared_with);
   GET_TEXT(json, "binding", verdict->binding);
   return KF_OK;
 }

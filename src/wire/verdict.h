@@ -104,6 +104,7 @@ typedef struct {
   kf_evidence evidence;
   kf_cell cell;
   char source_sha256[65], artefact_sha256[65];
+  char shared_with[65]; /* source of another candidate with the same machine code, whose judgement this is; "" */
   char binding[256];
   char log[KF_VERDICT_LOG_MAX]; /* compiler log or captured output, cut */
   char next_why[240], next_command[240];
