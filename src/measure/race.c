@@ -18,7 +18,7 @@ enum {
   PURPOSE_ROUND = 0x726f,
   PURPOSE_LOOK = 0x6c6f,
   NS_PER_MS = 1000 * 1000,
-  EMPTIES_AT_FIRST = 5, /* of each side; then one a block */
+  EMPTIES_AT_FIRST = 9, /* of each side; then one a block */
   REPEATS = 3,          /* docs/internals/evaluator.md, T2 */
   WARM_CALLS = 3,
   WARM_NS = 300 * 1000 * 1000, /* docs/internals/evaluator.md, T11 */

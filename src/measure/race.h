@@ -5,7 +5,7 @@
  * new content; each side in turn, first one then the other, has its outputs and temps poisoned, the case's
  * lines flushed, and is asked for one call; then the two outputs are compared within twice the tolerance (the
  * opponent was verified, so a result kept from an earlier call shows). A side is stopped unless it is being
- * timed. Its value is the median of its m calls, less the median empty request; m comes from the warm-up and is
+ * timed. Its value is the median of its m calls, less the empty request; m comes from the warm-up and is
  * the same for both sides: a side never learns it. d_j = mean over cases of ln(t_opponent / t_candidate).
  * Builds are stopped by the hooks. */
 #ifndef KF_MEASURE_RACE_H
@@ -59,8 +59,8 @@ typedef struct {
   bool opponent_failed; /* the opponent did: infrastructure, not the candidate's fault */
   kf_disturb disturb;
   kf_witness witness;                      /* of the candidate */
-  int64_t empty_ns[KF_RACE_EMPTIES_MAX];   /* the last empty requests of both sides */
-  int empties;                             /* so far; more than the maximum overwrite the oldest */
+  int64_t empty_ns[2][KF_RACE_EMPTIES_MAX]; /* the last empty requests of candidate and opponent */
+  int empties[2];                           /* so far; more than the maximum overwrite the oldest */
   bool looked_again;                       /* kf_check_second_look was made */
 } kf_race_report;
 

@@ -23,10 +23,16 @@ static void book_run(kf__race *race, const kf_race_case *c, const kf_racer *race
        kf_check_run_verdict(run, racer->rig->calls, c->inputs->case_text, &race->report->diagnosis));
 }
 
-/* Both sides share one estimate: an error of it shifts both alike. */
+/* The smaller of the two sides' medians, for both: an error of it shifts both alike, and a side that lingers over
+ * its empty requests takes nothing off its calls. */
 static int64_t empty_ns(const kf_race_report *report) {
-  int count = report->empties < KF_RACE_EMPTIES_MAX ? report->empties : KF_RACE_EMPTIES_MAX;
-  return count ? kf_median_i64(report->empty_ns, count) : 0;
+  int64_t least = INT64_MAX;
+  for (int side = 0; side < 2; side++) {
+    int count = report->empties[side] < KF_RACE_EMPTIES_MAX ? report->empties[side] : KF_RACE_EMPTIES_MAX;
+    int64_t median = count ? kf_median_i64(report->empty_ns[side], count) : INT64_MAX;
+    if (median < least) least = median;
+  }
+  return least == INT64_MAX ? 0 : least;
 }
 
 void kf__race_watch(kf_racer *racer) {
@@ -54,10 +60,11 @@ kf_status kf__race_call(kf__race *race, const kf_race_case *c, kf_racer *racer, 
     book(race, c, racer, guards);
     return KF_OK;
   }
-  int64_t empty = empty_ns(race->report), net = times.wall_ns - empty;
+  /* Below a quarter of the empty request a difference says nothing any more. */
+  int64_t empty = empty_ns(race->report), net = times.wall_ns - empty, least = empty / 4 + 1;
   if (is_candidate(c, racer))
     kf_witness_add(&race->report->witness, times.wall_ns, empty, times.child_ns, waited.sum_ns);
-  *ret_call = (kf__call){.wall_ns = net > 0 ? net : 1, .child_ns = times.child_ns, .waited = waited};
+  *ret_call = (kf__call){.wall_ns = net > least ? net : least, .child_ns = times.child_ns, .waited = waited};
   return KF_OK;
 }
 
@@ -70,6 +77,7 @@ kf_status kf__race_empty(kf__race *race, const kf_race_case *c, kf_racer *racer,
     return KF_OK;
   }
   kf_race_report *report = race->report;
-  report->empty_ns[report->empties++ % KF_RACE_EMPTIES_MAX] = times.wall_ns;
+  int side = is_candidate(c, racer) ? 0 : 1;
+  report->empty_ns[side][report->empties[side]++ % KF_RACE_EMPTIES_MAX] = times.wall_ns;
   return kf_runner_stop(racer->runner, err);
 }

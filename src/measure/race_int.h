@@ -13,7 +13,7 @@ typedef struct {
 } kf__race;
 
 typedef struct {
-  int64_t wall_ns, child_ns; /* wall without the empty request; at least 1 */
+  int64_t wall_ns, child_ns; /* wall without the empty request, > 0 */
   kf_waited waited;
 } kf__call;
 
