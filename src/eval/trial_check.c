@@ -234,6 +234,15 @@ static kf_status check_hidden(kf_trial *trial, const int64_t *symbols, const kf_
   return status;
 }
 
+kf_status kf_trial_recheck(kf_trial *trial, int measure_case, int seeds, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  if (!trial->checker) KF_TRY(kf_trial_start_checker(trial, j->candidate, err));
+  for (int i = 0; i < seeds && !kf_trial_decided(trial); i++)
+    KF_TRY(check_hidden(trial, j->state->task->measure[measure_case].values, j->candidate->measure[measure_case],
+                        err));
+  return KF_OK;
+}
+
 kf_status kf_trial_hidden(kf_trial *trial, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   const kf_artefact *artefact = j->confirm ? j->confirm : j->candidate;

@@ -1,9 +1,11 @@
 /* check.c - one verified call; see check.h. */
 #include "verify/check.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static const char *run_kind(kf_run_code code) {
   switch (code) {
@@ -146,5 +148,33 @@ kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expec
   hash_outputs(rig, &result.outputs);
   KF_TRY(kf_runner_resume(runner, err));
   *ret_result = result;
+  return KF_OK;
+}
+
+static void sleep_ms(int64_t ms) {
+  struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+kf_status kf_check_second_look(kf_runner *runner, kf_rig *rig, int64_t ms, kf_verdict_kind *ret_kind,
+                               kf_diagnosis *ret_diagnosis, kf_err *err) {
+  kf_hash before, after;
+  hash_outputs(rig, &before);
+  KF_TRY(kf_runner_resume(runner, err));
+  sleep_ms(ms);
+  KF_TRY(kf_runner_stop(runner, err));
+  hash_outputs(rig, &after);
+  bool same = kf_hash_equal(&before, &after);
+  *ret_kind = KF_VERDICT_CORRECT;
+  if (same && kf_check_guards(rig, ret_diagnosis) == KF_VERDICT_CORRECT) return KF_OK;
+  *ret_kind = KF_VERDICT_CHEAT;
+  memset(ret_diagnosis, 0, sizeof *ret_diagnosis);
+  snprintf(ret_diagnosis->kind, sizeof ret_diagnosis->kind, "delayed_work");
+  snprintf(ret_diagnosis->where, sizeof ret_diagnosis->where, "%s", rig->inputs->case_text);
+  snprintf(ret_diagnosis->text, sizeof ret_diagnosis->text,
+           "the process went on writing after it had said that the call was done");
+  snprintf(ret_diagnosis->evidence, sizeof ret_diagnosis->evidence, "%s differs %" PRId64 " ms after the call",
+           same ? "memory around a buffer" : "an output", ms);
   return KF_OK;
 }

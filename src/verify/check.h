@@ -21,6 +21,11 @@ kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expec
 /* KF_VERDICT_WRONG_MEMORY with the diagnosis if the bytes around a buffer changed (they are then restored),
  * else CORRECT. */
 kf_verdict_kind kf_check_guards(kf_rig *rig, kf_diagnosis *ret_diagnosis);
+/* After a call whose outputs were read: lets the stopped runner go on for `ms` and looks again. CHEAT with the
+ * diagnosis when an output or a guard has changed: work that outlived its call (docs/internals/cheats.md, rows
+ * 2 and 39). The runner is stopped again. */
+kf_status kf_check_second_look(kf_runner *runner, kf_rig *rig, int64_t ms, kf_verdict_kind *ret_kind,
+                               kf_diagnosis *ret_diagnosis, kf_err *err);
 /* What a failed run means as a verdict. `buffers` names them for wrong_memory (NULL allowed). */
 kf_verdict_kind kf_check_run_verdict(const kf_run_result *run, const kf_calls *calls, const char *case_text,
                                      kf_diagnosis *ret_diagnosis);
