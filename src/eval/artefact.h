@@ -59,7 +59,7 @@ typedef struct {
   const kf_settings *settings;
   kf_work_root *work;
   int building;
-  bool paused;
+  bool paused, pumping;
 } kf_artefacts;
 
 typedef struct {
@@ -78,7 +78,8 @@ typedef struct {
 kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request,
                           kf_artefact **ret_artefact, kf_err *err);
 void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact);
-/* Starts queued builds and advances running ones; never blocks. */
+/* Starts queued builds and advances running ones; never blocks. Does nothing when called from within
+ * itself (kf_child_meanwhile). */
 void kf_artefacts_pump(kf_artefacts *artefacts);
 /* Descriptors of running builds, for poll. */
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max);
