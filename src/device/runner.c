@@ -222,6 +222,7 @@ static kf_status spawn(const kf_runner_options *options, kf_runner *runner, kf_e
                             .nfds = 1,
                             .memory_bytes = kf_role_address_limit(options->memory_bytes),
                             .file_bytes = FILE_BYTES_MAX,
+                            .foreign = true,
                             .rss_bytes = options->memory_bytes};
   KF_GO(kf_child_spawn(&child, &runner->child, err));
   runner->fd = fds[0];
@@ -297,7 +298,7 @@ kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, ch
   KF_TRY(wait_open(runner, START_TIMEOUT_MS, err));
   KF_TRY(exchange(runner, KF_RUNNER_LOAD, artefact, len, NULL, 0, &reply, ret_result, err));
   if (ret_enforced)
-    snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%s", ret_result->code == KF_RUN_OK ? reply.enforced : "");
+    kf_child_enforced(runner->child, ret_result->code == KF_RUN_OK ? reply.enforced : "", ret_enforced);
   return KF_OK;
 }
 

@@ -37,6 +37,7 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
   snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
   snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
   snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
+  snprintf(v->enforced, sizeof v->enforced, "%s", candidate->outcome.enforced); /* until a runner is up */
   v->build_ms = candidate->outcome.wall_ms;
   if (candidate->outcome.artefact) {
     kf_hash hash;
