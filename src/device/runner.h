@@ -52,6 +52,8 @@ kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_r
 /* Stop before outputs are read; resume before the next request. */
 kf_status kf_runner_stop(kf_runner *runner, kf_err *err);
 kf_status kf_runner_resume(kf_runner *runner, kf_err *err);
+/* Threads of the process now, by /proc; 0 when it cannot be told. */
+int kf_runner_threads(const kf_runner *runner);
 /* What the child printed so far, capped; appended. */
 kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err);
 void kf_runner_free(kf_runner *runner);
