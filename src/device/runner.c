@@ -9,6 +9,7 @@
 #include "device/fault.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -398,6 +399,18 @@ kf_status kf_runner_resume(kf_runner *runner, kf_err *err) {
   KF_TRY(kf_child_continue(runner->child, err));
   runner->stopped = false;
   return KF_OK;
+}
+
+int kf_runner_threads(const kf_runner *runner) {
+  char path[40];
+  int count = 0;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)kf_child_pid(runner->child));
+  DIR *dir = opendir(path);
+  if (!dir) return 0;
+  for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+    count += entry->d_name[0] != '.';
+  closedir(dir);
+  return count;
 }
 
 kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err) {

@@ -60,6 +60,8 @@ kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_r
 kf_status kf_runner_stop(kf_runner *runner, kf_err *err);
 kf_status kf_runner_resume(kf_runner *runner, kf_err *err);
 int kf_runner_pid(const kf_runner *runner);
+/* Threads of the process now, by /proc; 0 when it cannot be told. */
+int kf_runner_threads(const kf_runner *runner);
 /* What the child printed so far, capped; appended. */
 kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err);
 void kf_runner_free(kf_runner *runner);

@@ -147,6 +147,8 @@ static kf_status run_stages(kf_trial *trial, kf_err *err) {
     if (kf_trial_decided(trial)) return KF_OK;
   }
   find_cell(trial);
+  KF_TRY(kf_trial_settle(trial, 0, err));
+  if (kf_trial_decided(trial)) return KF_OK;
   /* A confirmation measures in its own processes: the race before it would only be repeated. */
   if (j->verified && j->stage < 3) KF_TRY(stages_of_verified(trial, err));
   if (j->same_code && j->stage >= 1) return verify_same_code(trial, err);
@@ -216,6 +218,7 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
                               .work = judgement->work,
                               .initial = judgement->initial}};
   kf_random_bytes(&trial.seed, sizeof trial.seed);
+  kf_task_state_begin(judgement->state);
   kf_status status = KF_OK;
   if (judgement->candidate->failed) {
     kf_trial_fail(&trial, judgement->candidate->kind, &judgement->candidate->diagnosis, 0);
