@@ -178,6 +178,7 @@ static void advise(kf_verdict *v) {
       {KF_VERDICT_IMPRECISE, "accumulate in the declared type, without reordering beyond it"},
       {KF_VERDICT_SLOW, "far slower than its rivals: start from another structure"},
       {KF_VERDICT_IMPLAUSIBLE, "faster than memory allows: find what was skipped"},
+      {KF_VERDICT_CHEAT, "do only what a kernel does: its arguments in, its outputs out"},
       {KF_VERDICT_UNSTABLE, "measure again on a quieter machine"},
   };
   for (size_t i = 0; i < KF_COUNTOF(advice); i++)
