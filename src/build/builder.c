@@ -102,6 +102,7 @@ static kf_status spawn(kf_build *build, bool practise, kf_err *err) {
                               .memory_bytes = kf_role_address_limit(build->memory_bytes),
                               .file_bytes = FILE_BYTES_MAX,
                               .may_fork = true,
+                              .foreign = true,
                               .rss_bytes = build->memory_bytes};
   KF_GO(kf_child_spawn(&options, &build->child, err));
   build->fd = fds[0];
@@ -325,14 +326,19 @@ static kf_status take_result(kf_build *build, const char *bytes, size_t len, kf_
   return KF_OK;
 }
 
+static kf_status take_enforced(kf_build *build, const char *bytes, size_t len) {
+  char said[KF_SANDBOX_TEXT_MAX];
+  snprintf(said, sizeof said, "%.*s", (int)(len < sizeof said ? len : sizeof said - 1), bytes);
+  kf_child_enforced(build->child, said, build->outcome.enforced);
+  return KF_OK;
+}
+
 /* A frame that is too much or makes no sense is KF_EPROTO or KF_EINVAL: the caller turns it into the
  * candidate's crash. */
 static kf_status take_frame(kf_build *build, uint32_t kind, const char *bytes, size_t len, kf_err *err) {
   switch (kind) {
   case KF_BUILD_ENFORCED:
-    snprintf(build->outcome.enforced, sizeof build->outcome.enforced, "%.*s", (int)(len < 150 ? len : 150),
-             bytes);
-    return KF_OK;
+    return take_enforced(build, bytes, len);
   case KF_BUILD_READY:
     begin_candidate(build);
     return KF_OK;

@@ -40,7 +40,7 @@ typedef struct {
   kf_entry_info *entries; /* want_entries */
   int nentries;
   int64_t wall_ms;
-  char enforced[160];
+  char enforced[KF_SANDBOX_TEXT_MAX];
 } kf_build_outcome;
 
 int kf_builder_main(int fd); /* --role builder */

@@ -47,10 +47,11 @@ kf_status kf_runner_map(kf_runner *runner, kf_region *const *regions, int nregio
 kf_status kf_runner_plan(kf_runner *runner, const kf_calls *calls, kf_run_result *ret_result, kf_err *err);
 
 typedef struct {
-  int64_t wall_ns;  /* judge's clock, request sent -> reply byte seen */
+  int64_t wall_ns;  /* judge's clock, request sent (or a stopped child continued) -> reply seen */
   int64_t child_ns; /* the child's word */
 } kf_run_times;
-/* k calls, 0 = the empty request whose median is subtracted. A call beyond call_timeout_ms (or deadline_ns if
+/* One call, or none (k = 0): the empty request whose median is subtracted. A child never learns how many calls
+ * will follow. A stopped runner is continued, after the request lies ready for it. A call beyond call_timeout_ms (or deadline_ns if
  * earlier and not 0) kills the child: KF_RUN_TIMED_OUT. After any code but OK the runner is finished and can
  * only be freed. */
 kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_run_times *ret_times,
@@ -58,6 +59,9 @@ kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_r
 /* Stop before outputs are read; resume before the next request. */
 kf_status kf_runner_stop(kf_runner *runner, kf_err *err);
 kf_status kf_runner_resume(kf_runner *runner, kf_err *err);
+int kf_runner_pid(const kf_runner *runner);
+/* Threads of the process now, by /proc; 0 when it cannot be told. */
+int kf_runner_threads(const kf_runner *runner);
 /* What the child printed so far, capped; appended. */
 kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err);
 void kf_runner_free(kf_runner *runner);

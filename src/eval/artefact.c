@@ -275,7 +275,8 @@ static kf_artefact *oldest_queued(kf_artefacts *artefacts) {
 }
 
 void kf_artefacts_pump(kf_artefacts *artefacts) {
-  if (artefacts->paused) return;
+  if (artefacts->paused || artefacts->pumping) return;
+  artefacts->pumping = true;
   for (kf_artefact *a = artefacts->first; a; a = a->next)
     if (a->state == KF_ARTEFACT_BUILDING) step_build(artefacts, a);
   while (artefacts->building < jobs_max(artefacts)) {
@@ -285,6 +286,7 @@ void kf_artefacts_pump(kf_artefacts *artefacts) {
     if (start_build(artefacts, next, &err) != KF_OK) break_artefact(next, &err);
   }
   kf_spares_pump(artefacts->spares, artefacts->building == 0);
+  artefacts->pumping = false;
 }
 
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max) {

@@ -54,7 +54,7 @@ typedef struct {
   kf_work_root *work;
   kf_spares *spares;
   int building;
-  bool paused;
+  bool paused, pumping;
 } kf_artefacts;
 
 typedef struct {
@@ -73,7 +73,8 @@ typedef struct {
 kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request,
                           kf_artefact **ret_artefact, kf_err *err);
 void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact);
-/* Starts queued builds, advances running ones, tends the spares; never blocks. */
+/* Starts queued builds, advances running ones, tends the spares; never blocks. Does nothing when called from
+ * within itself (kf_child_meanwhile). */
 void kf_artefacts_pump(kf_artefacts *artefacts);
 /* Descriptors of running builds, for poll. */
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max);

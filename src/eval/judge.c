@@ -37,6 +37,7 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
   snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
   snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
   snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
+  snprintf(v->enforced, sizeof v->enforced, "%s", candidate->outcome.enforced); /* until a runner is up */
   v->build_ms = candidate->outcome.wall_ms;
   if (candidate->outcome.artefact) {
     kf_hash hash;
@@ -146,6 +147,8 @@ static kf_status run_stages(kf_trial *trial, kf_err *err) {
     if (kf_trial_decided(trial)) return KF_OK;
   }
   find_cell(trial);
+  KF_TRY(kf_trial_settle(trial, 0, err));
+  if (kf_trial_decided(trial)) return KF_OK;
   /* A confirmation measures in its own processes: the race before it would only be repeated. */
   if (j->verified && j->stage < 3) KF_TRY(stages_of_verified(trial, err));
   if (j->same_code && j->stage >= 1) return verify_same_code(trial, err);
@@ -175,6 +178,7 @@ static void advise(kf_verdict *v) {
       {KF_VERDICT_IMPRECISE, "accumulate in the declared type, without reordering beyond it"},
       {KF_VERDICT_SLOW, "far slower than its rivals: start from another structure"},
       {KF_VERDICT_IMPLAUSIBLE, "faster than memory allows: find what was skipped"},
+      {KF_VERDICT_CHEAT, "do only what a kernel does: its arguments in, its outputs out"},
       {KF_VERDICT_UNSTABLE, "measure again on a quieter machine"},
   };
   for (size_t i = 0; i < KF_COUNTOF(advice); i++)
@@ -215,6 +219,7 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
                               .work = judgement->work,
                               .initial = judgement->initial}};
   kf_random_bytes(&trial.seed, sizeof trial.seed);
+  kf_task_state_begin(judgement->state);
   kf_status status = KF_OK;
   if (judgement->candidate->failed) {
     kf_trial_fail(&trial, judgement->candidate->kind, &judgement->candidate->diagnosis, 0);

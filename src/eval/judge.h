@@ -5,6 +5,7 @@
 #define KF_EVAL_JUDGE_H
 
 #include "eval/taskstate.h"
+#include "measure/ceiling.h"
 #include "measure/race.h"
 
 enum { KF_ELITES_MAX = 256 };
@@ -22,6 +23,7 @@ typedef struct {
   kf_spares *spares;
   kf_work_root *work;
   const char *flush; /* measure.flush_max_mib of touched memory, for kf_race_options */
+  const kf_ceilings *ceilings; /* of the device; NULL: not known, no floor is checked */
   kf_task_state *state;
   kf_artefact *candidate;
   kf_artefact *against;  /* NULL: verify and time only */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sandbox/child.h"
 #include "sandbox/sandbox.h"
 
 #include <dirent.h>
@@ -43,7 +44,7 @@ static void sweep_dead_sessions(const char *own_root) {
 static kf_status say_hello(kf_session *session, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *hello = NULL;
   json_t *devices = json_array();
-  char sandbox[KF_SANDBOX_TEXT_MAX];
+  char sandbox[KF_SANDBOX_TEXT_MAX], upper[KF_SANDBOX_TEXT_MAX];
   if (!devices) return kf_nomem(err);
   for (int i = 0; i < session->ndevices; i++) {
     json_t *device = NULL;
@@ -54,11 +55,17 @@ static kf_status say_hello(kf_session *session, kf_err *err) {
     }
   }
   kf_sandbox_probe(sandbox);
-  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:o}", "op", "hello", "protocol",
+  kf_sandbox_upper_probe(upper);
+  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:s,s:o}", "op", "hello", "protocol",
                       KF_PROTOCOL_MAJOR, KF_PROTOCOL_MINOR, "version", KF_VERSION, "devices", devices,
-                      "sandbox", sandbox, "note",
+                      "sandbox", sandbox, "upper", upper, "note",
                       kf_json_text(kf_buf_text(&session->device_note), NOTE_MAX)));
   return kf_session_send(session, hello, err);
+}
+
+/* While one child is waited for: builds of other candidates are kept to their limits too. */
+static void pump_meanwhile(void *context) {
+  kf_artefacts_pump(context);
 }
 
 kf_status kf_session_new(int in, int out, kf_session **ret_session, kf_err *err) {
@@ -85,12 +92,14 @@ kf_status kf_session_new(int in, int out, kf_session **ret_session, kf_err *err)
     kf_session_free(session);
     return status;
   }
+  kf_child_meanwhile(pump_meanwhile, &session->artefacts);
   *ret_session = session;
   return KF_OK;
 }
 
 void kf_session_free(kf_session *session) {
   if (!session) return;
+  kf_child_meanwhile(NULL, NULL);
   while (session->jobs) {
     kf_job *next = session->jobs->next;
     kf_job_free(session, session->jobs);
@@ -128,7 +137,9 @@ static kf_status take_hello(kf_session *session, json_t *message, kf_err *err) {
     return kf_fail(err, KF_EPROTO, "wire: the client speaks protocol %lld, this kf-eval speaks %d",
                    (long long)json_integer_value(json_array_get(version, 0)), KF_PROTOCOL_MAJOR);
   kf_spares_drop(&session->spares); /* their limits are settings */
-  return settings ? kf_settings_from_json(&session->settings, settings, err) : KF_OK;
+  if (settings) KF_TRY(kf_settings_from_json(&session->settings, settings, err));
+  kf_sandbox_upper_allow(session->settings.sandbox_upper);
+  return KF_OK;
 }
 
 static kf_status take_job(kf_session *session, kf_job_kind kind, json_t *message, kf_err *err) {

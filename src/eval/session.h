@@ -6,6 +6,7 @@
 
 #include "eval/blobs.h"
 #include "eval/judge.h"
+#include "verify/shapes.h"
 #include "eval/twins.h"
 #include "wire/proto.h"
 
@@ -23,7 +24,7 @@ typedef struct kf_job {
   kf_task_state *state;
   const kf_device_info *device;
   kf_artefact *candidate, *against, *initial, *confirm;
-  kf_case hidden[KF_HIDDEN_SHAPES];
+  kf_case hidden[KF_SHAPE_KINDS];
   int nhidden;
   /* inspect: */
   kf_build *build;

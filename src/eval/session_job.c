@@ -62,15 +62,10 @@ static kf_status new_task_state(kf_session *session, const kf_blob *blob, json_t
   KF_TRY(kf_json_parse(blob->bytes, blob->len, KF_WIRE_BLOB_MAX, "task", &json, err));
   KF_TRY(task_files(session, json, missing, err));
   if (json_array_size(missing)) return KF_OK;
-  kf_task_state *state = kf_calloc(1, sizeof *state);
-  if (!state) return kf_nomem(err);
-  kf_status status = kf_task_from_json(json, find_for_task, session, &state->task, err);
-  if (status != KF_OK) {
-    kf_free(state);
-    return status;
-  }
-  state->blob = blob->hash;
-  kf_random_bytes(&state->secret, sizeof state->secret);
+  kf_task *task = NULL;
+  kf_task_state *state = NULL;
+  KF_TRY(kf_task_from_json(json, find_for_task, session, &task, err));
+  KF_TRY(kf_task_state_new(task, &blob->hash, &state, err));
   state->next = session->tasks;
   session->tasks = state;
   *ret_state = state;
@@ -153,7 +148,7 @@ static kf_status get_confirm(kf_session *session, kf_job *job, kf_err *err) {
   if (kf_json_int_or(job->request, "stage", 2) < 3) return KF_OK;
   uint64_t secret;
   kf_random_bytes(&secret, sizeof secret);
-  job->nhidden = kf_task_hidden_shapes(job->state->task, secret, job->hidden);
+  job->nhidden = kf_shapes_hidden(job->state->task, secret, job->hidden);
   char salt[32];
   snprintf(salt, sizeof salt, "confirm-%016llx", (unsigned long long)secret);
   kf_artefact_request request = {.task = job->state->task,

@@ -46,9 +46,11 @@ static void drop_builder(kf_spares *spares) {
 }
 
 void kf_spares_drop(kf_spares *spares) {
+  spares->busy = true;
   while (spares->count)
     drop_runner(spares, spares->count - 1);
   drop_builder(spares);
+  spares->busy = false;
 }
 
 void kf_spares_keep(kf_spares *spares, const kf_device_info *device) {
@@ -122,15 +124,17 @@ static void look_at_builder(kf_spares *spares) {
 
 void kf_spares_pump(kf_spares *spares, bool want_builder) {
   bool opening = false;
-  if (!spares->device || spares->paused) return;
+  if (!spares->device || spares->paused || spares->busy) return;
+  spares->busy = true;
   look_at_runners(spares, &opening);
   look_at_builder(spares);
   /* One at a time: they share the cores with what is being judged. */
-  if (kf_now_ns() < spares->not_before_ns) return;
-  if (!spares->builder && want_builder)
+  bool may_make = kf_now_ns() >= spares->not_before_ns;
+  if (may_make && !spares->builder && want_builder)
     make_builder(spares);
-  else if (spares->count < KF_SPARES_MAX && !opening)
+  else if (may_make && spares->count < KF_SPARES_MAX && !opening)
     make_runner(spares);
+  spares->busy = false;
 }
 
 bool kf_spares_settled(const kf_spares *spares) {
@@ -140,27 +144,33 @@ bool kf_spares_settled(const kf_spares *spares) {
   return spares->count == KF_SPARES_MAX && spares->builder;
 }
 
-kf_status kf_spares_runner(kf_spares *spares, const kf_device_info *device, const char *what,
-                           kf_runner **ret_runner, char ret_dir[KF_PATH_MAX], kf_err *err) {
-  for (int i = 0; i < spares->count && spares->device == device;) {
+/* Takes an open one out; those that are not well are dropped on the way. */
+static bool take_open(kf_spares *spares, kf_spare_runner *ret_spare) {
+  for (int i = spares->count - 1; i >= 0; i--) {
     if (!is_well(&spares->runners[i])) {
       drop_runner(spares, i);
-      continue;
+    } else if (spares->runners[i].open) {
+      *ret_spare = take_out(spares, i);
+      return true;
     }
-    if (!spares->runners[i].open) {
-      i++;
-      continue;
-    }
-    kf_spare_runner spare = take_out(spares, i);
-    *ret_runner = spare.runner;
-    snprintf(ret_dir, KF_PATH_MAX, "%s", spare.dir);
-    return KF_OK;
   }
-  return start_runner(spares, device, what, ret_runner, ret_dir, err);
+  return false;
+}
+
+kf_status kf_spares_runner(kf_spares *spares, const kf_device_info *device, const char *what,
+                           kf_runner **ret_runner, char ret_dir[KF_PATH_MAX], kf_err *err) {
+  kf_spare_runner spare = {.runner = NULL};
+  spares->busy = true;
+  bool taken = spares->device == device && take_open(spares, &spare);
+  spares->busy = false;
+  if (!taken) return start_runner(spares, device, what, ret_runner, ret_dir, err);
+  *ret_runner = spare.runner;
+  snprintf(ret_dir, KF_PATH_MAX, "%s", spare.dir);
+  return KF_OK;
 }
 
 kf_build *kf_spares_builder(kf_spares *spares, const kf_device_info *device, char ret_dir[KF_PATH_MAX]) {
-  kf_build *builder = spares->device == device ? spares->builder : NULL;
+  kf_build *builder = spares->device == device && !spares->busy ? spares->builder : NULL;
   if (!builder) return NULL;
   snprintf(ret_dir, KF_PATH_MAX, "%s", spares->builder_dir);
   spares->builder = NULL;
