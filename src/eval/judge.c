@@ -23,6 +23,24 @@ void kf_trial_say(kf_trial *trial, const char *what) {
   if (j->progress) j->progress(j->context, what);
 }
 
+/* What is the candidate's own even where another one's judgement is taken over. */
+static void fill_own(const kf_judgement *j, kf_verdict *v) {
+  const kf_artefact *candidate = j->candidate;
+  snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
+  snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
+  snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
+  v->build_ms = candidate->outcome.wall_ms;
+  if (candidate->outcome.artefact) {
+    kf_hash hash;
+    kf_hash_bytes(candidate->outcome.artefact, candidate->outcome.artefact_len, &hash);
+    kf_hash_hex(&hash, v->artefact_sha256);
+  }
+  if (j->against) {
+    snprintf(v->race.against, sizeof v->race.against, "%s", j->against->source_sha256);
+    snprintf(v->race.against_binding, sizeof v->race.against_binding, "%s", j->against->binding_text);
+  }
+}
+
 /* Who was judged, where, by whom: the parts that do not depend on the outcome. */
 static void fill_header(const kf_judgement *j, kf_verdict *v) {
   const kf_artefact *candidate = j->candidate;
@@ -34,20 +52,8 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
   snprintf(v->device, sizeof v->device, "%s", j->device->id);
   snprintf(v->device_name, sizeof v->device_name, "%s", j->device->name);
   snprintf(v->driver, sizeof v->driver, "%s", j->device->driver);
-  snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
-  snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
-  snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
   snprintf(v->enforced, sizeof v->enforced, "%s", candidate->outcome.enforced); /* until a runner is up */
-  v->build_ms = candidate->outcome.wall_ms;
-  if (candidate->outcome.artefact) {
-    kf_hash hash;
-    kf_hash_bytes(candidate->outcome.artefact, candidate->outcome.artefact_len, &hash);
-    kf_hash_hex(&hash, v->artefact_sha256);
-  }
-  if (j->against) {
-    snprintf(v->race.against, sizeof v->race.against, "%s", j->against->source_sha256);
-    snprintf(v->race.against_binding, sizeof v->race.against_binding, "%s", j->against->binding_text);
-  }
+  fill_own(j, v);
 }
 
 /* Where in the archive it belongs; the first candidate of a task also settles what "as the reference" means.
@@ -187,26 +193,11 @@ static void advise(kf_verdict *v) {
 }
 
 void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_verdict *ret_verdict) {
-  kf_verdict *v = ret_verdict;
-  fill_header(judgement, v);
-  v->kind = twin->kind;
-  v->stage = twin->stage;
-  v->diagnosis = twin->diagnosis;
-  kf_race_result race = twin->race;
-  memcpy(race.against, v->race.against, sizeof race.against);
-  memcpy(race.against_binding, v->race.against_binding, sizeof race.against_binding);
-  v->race = race;
-  memcpy(v->cases, twin->cases, sizeof v->cases);
-  v->ncases = twin->ncases;
-  v->time_ns = twin->time_ns;
-  v->time_low_ns = twin->time_low_ns;
-  v->time_high_ns = twin->time_high_ns;
-  v->evidence = twin->evidence;
-  v->cell = twin->cell;
-  snprintf(v->enforced, sizeof v->enforced, "%s", twin->enforced);
-  snprintf(v->shared_with, sizeof v->shared_with, "%s", twin->source_sha256);
-  v->total_ms = v->build_ms;
-  advise(v);
+  *ret_verdict = *twin;
+  snprintf(ret_verdict->shared_with, sizeof ret_verdict->shared_with, "%s", twin->source_sha256);
+  fill_own(judgement, ret_verdict);
+  ret_verdict->total_ms = ret_verdict->build_ms;
+  ret_verdict->verify_ms = ret_verdict->measure_ms = 0;
 }
 
 kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err) {
