@@ -38,7 +38,7 @@ typedef struct {
   int count;
   kf_build *builder;
   char builder_dir[KF_PATH_MAX];
-  bool paused, busy; /* busy: a call is under way; what is pumped meanwhile leaves them alone */
+  bool paused, busy;     /* busy: a call is under way; what is pumped meanwhile leaves them alone */
   int64_t not_before_ns; /* after a failure no new one is made until then */
 } kf_spares;
 
