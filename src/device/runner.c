@@ -9,6 +9,8 @@
 #include "device/fault.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
+#include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -221,6 +223,7 @@ static kf_status spawn(const kf_runner_options *options, kf_runner *runner, kf_e
                             .nfds = 1,
                             .memory_bytes = kf_role_address_limit(options->memory_bytes),
                             .file_bytes = FILE_BYTES_MAX,
+                            .foreign = true,
                             .rss_bytes = options->memory_bytes};
   KF_GO(kf_child_spawn(&child, &runner->child, err));
   runner->fd = fds[0];
@@ -257,19 +260,46 @@ void kf_runner_free(kf_runner *runner) {
   kf_free(runner);
 }
 
+/* The answer to START. */
+static kf_status wait_open(kf_runner *runner, int64_t limit_ms, kf_err *err) {
+  kf_runner_reply reply;
+  kf_run_result result = {.code = KF_RUN_OK};
+  if (runner->opened) return KF_OK;
+  KF_TRY(wait_reply(runner, KF_RUNNER_START, ms_from_now(limit_ms), limit_ms, &reply, &result, err));
+  runner->opened = true;
+  if (result.code != KF_RUN_OK) return kf_fail(err, KF_EPROTO, "runner: %s", result.text);
+  return KF_OK;
+}
+
+kf_status kf_runner_look(kf_runner *runner, bool *ret_open, kf_err *err) {
+  kf_exit end;
+  struct pollfd entry = {.fd = runner->fd, .events = POLLIN};
+  *ret_open = false;
+  KF_TRY(check_usable(runner, err));
+  if (runner->loaded) return kf_fail(err, KF_EBUG, "runner: a look at one that is loaded");
+  if (!runner->opened && poll(&entry, 1, 0) > 0) KF_TRY(wait_open(runner, START_TIMEOUT_MS, err));
+  KF_TRY(kf_child_poll(runner->child, &end, err));
+  if (end.kind != KF_EXIT_RUNNING) {
+    runner->finished = true;
+    return kf_fail(err, KF_EIO, "runner: it ended before anything was loaded");
+  }
+  *ret_open = runner->opened;
+  return KF_OK;
+}
+
+kf_status kf_runner_pause(kf_runner *runner, kf_err *err) {
+  return runner->finished ? KF_OK : kf_child_pause(runner->child, err);
+}
+
 kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, char *ret_enforced,
                          kf_run_result *ret_result, kf_err *err) {
   kf_runner_reply reply;
-  kf_run_result result = {.code = KF_RUN_OK};
   KF_TRY(check_usable(runner, err));
-  if (runner->opened) return kf_fail(err, KF_EBUG, "runner: loaded twice");
-  KF_TRY(wait_reply(runner, KF_RUNNER_START, ms_from_now(START_TIMEOUT_MS), START_TIMEOUT_MS, &reply, &result,
-                    err));
-  runner->opened = true;
-  if (result.code != KF_RUN_OK) return kf_fail(err, KF_EPROTO, "runner: %s", result.text);
+  if (runner->loaded) return kf_fail(err, KF_EBUG, "runner: loaded twice");
+  KF_TRY(wait_open(runner, START_TIMEOUT_MS, err));
   KF_TRY(exchange(runner, KF_RUNNER_LOAD, artefact, len, NULL, 0, &reply, ret_result, err));
   if (ret_enforced)
-    snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%s", ret_result->code == KF_RUN_OK ? reply.enforced : "");
+    kf_child_enforced(runner->child, ret_result->code == KF_RUN_OK ? reply.enforced : "", ret_enforced);
   return KF_OK;
 }
 
@@ -369,6 +399,18 @@ kf_status kf_runner_resume(kf_runner *runner, kf_err *err) {
   KF_TRY(kf_child_continue(runner->child, err));
   runner->stopped = false;
   return KF_OK;
+}
+
+int kf_runner_threads(const kf_runner *runner) {
+  char path[40];
+  int count = 0;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)kf_child_pid(runner->child));
+  DIR *dir = opendir(path);
+  if (!dir) return 0;
+  for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+    count += entry->d_name[0] != '.';
+  closedir(dir);
+  return count;
 }
 
 kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err) {

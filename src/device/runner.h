@@ -2,7 +2,8 @@
  * (docs/internals/evaluator.md, Who is trusted).
  *
  * Life: start (opens the device) -> load (puts on the strict filter, then loads the artefact) -> map -> plan
- * -> run ... -> free. Nothing the child says is believed unless the judge can check it: outputs are read from
+ * -> run ... -> free. A started one can wait for its candidate as long as the caller likes; no second
+ * candidate is ever loaded into it. Nothing the child says is believed unless the judge can check it: outputs are read from
  * the judge's own mapping, time is the judge's clock from request to reply, and the child is stopped before
  * its outputs are read. */
 #ifndef KF_DEVICE_RUNNER_H
@@ -25,6 +26,11 @@ int kf_runner_main(int fd); /* --role runner; fd is the control socket */
 
 /* Returns at once; the child opens the device meanwhile. */
 kf_status kf_runner_start(const kf_runner_options *options, kf_runner **ret_runner, kf_err *err);
+/* For one that waits as a spare: without waiting, whether its device is open (kf_runner_load then begins at
+ * once). Fails if it has ended: free it. */
+kf_status kf_runner_look(kf_runner *runner, bool *ret_open, kf_err *err);
+/* Stops a spare that is still opening its device, without waiting; kf_runner_resume lets it go on. */
+kf_status kf_runner_pause(kf_runner *runner, kf_err *err);
 /* Loads the artefact under the filter. `ret_enforced` (KF_SANDBOX_TEXT_MAX) may be NULL. */
 kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, char *ret_enforced,
                          kf_run_result *ret_result, kf_err *err);
@@ -54,6 +60,8 @@ kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_r
 kf_status kf_runner_stop(kf_runner *runner, kf_err *err);
 kf_status kf_runner_resume(kf_runner *runner, kf_err *err);
 int kf_runner_pid(const kf_runner *runner);
+/* Threads of the process now, by /proc; 0 when it cannot be told. */
+int kf_runner_threads(const kf_runner *runner);
 /* What the child printed so far, capped; appended. */
 kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err);
 void kf_runner_free(kf_runner *runner);

@@ -15,13 +15,8 @@ static kf_status start_side(kf_trial *trial, int index, int side, const kf_artef
   kf_race_case *c = &trial->race[index];
   kf_racer *racer = side == 0 ? &c->candidate : &c->opponent;
   char *dir = trial->race_dirs[index][side];
-  KF_TRY(kf_work_dir(j->work, "race", dir, err));
-  kf_runner_options options = {.device_id = j->device->id,
-                               .work_dir = dir,
-                               .memory_bytes = j->settings->sandbox_memory_mib << 20,
-                               .call_timeout_ms = j->settings->verify_call_timeout_ms};
   KF_TRY(kf_rig_new(c->inputs, artefact->measure[index], j->device->base_align, &racer->rig, err));
-  return kf_runner_start(&options, &racer->runner, err);
+  return kf_spares_runner(j->spares, j->device, "race", &racer->runner, dir, err);
 }
 
 /* Loads and attaches; a failure of the candidate decides the verdict, one of the opponent is ours. */

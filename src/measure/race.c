@@ -157,12 +157,13 @@ static kf_status look_again(kf__race *race, kf_race_case *c, int block, int unti
   int within = until > 0 && until < LOOK_WITHIN_BLOCKS ? until : LOOK_WITHIN_BLOCKS;
   uint64_t chosen = draw(race->options->seed, 0, PURPOSE_LOOK) % (uint64_t)within;
   if (report->looked_again || (uint64_t)block != chosen) return KF_OK;
-  kf_verdict_kind kind;
+  kf_check_result result;
   report->looked_again = true;
-  KF_TRY(kf_check_second_look(c->candidate.runner, c->candidate.rig, LOOK_AGAIN_MS, &kind, &report->diagnosis,
-                              err));
-  report->failed = kind != KF_VERDICT_CORRECT;
-  if (report->failed) report->kind = kind;
+  KF_TRY(kf_check_second_look(c->candidate.runner, c->candidate.rig, LOOK_AGAIN_MS, &result, err));
+  report->failed = result.kind != KF_VERDICT_CORRECT;
+  if (!report->failed) return KF_OK;
+  report->kind = result.kind;
+  report->diagnosis = result.diagnosis;
   return KF_OK;
 }
 

@@ -91,6 +91,24 @@ static void look_at_limits(kf_child *child) {
   child->over_memory = child->rss_bytes > 0 && sum > child->rss_bytes && !child->over_processes;
 }
 
+static struct {
+  void (*work)(void *context);
+  void *context;
+} meanwhile;
+
+void kf_child_meanwhile(void (*work)(void *context), void *context) {
+  meanwhile.work = work;
+  meanwhile.context = context;
+}
+
+static void work_meanwhile(void) {
+  static bool busy;
+  if (busy || !meanwhile.work) return;
+  busy = true;
+  meanwhile.work(meanwhile.context);
+  busy = false;
+}
+
 kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
   siginfo_t info;
   if (!child->ended && leader_ended(child, &info)) KF_TRY(finish(child, &info, err));
@@ -98,6 +116,7 @@ kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
     look_at_limits(child);
     if (child->over_memory || child->over_processes) KF_TRY(kf_child_kill(child, err));
   }
+  if (!child->ended) work_meanwhile();
   *ret_exit = child->ended ? child->exit : (kf_exit){.kind = KF_EXIT_RUNNING};
   return KF_OK;
 }

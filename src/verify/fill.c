@@ -20,10 +20,30 @@ static const char *const family_names[KF_FAMILY_COUNT] = {
     [KF_FAMILY_SHIFTED] = "shifted",
     [KF_FAMILY_TINY] = "tiny",
     [KF_FAMILY_INTEGERS] = "integers",
+    [KF_FAMILY_HUGE] = "huge",
+    [KF_FAMILY_LARGE] = "large",
+    [KF_FAMILY_SUBNORMAL] = "subnormal",
+    [KF_FAMILY_ZEROS] = "zeros",
+    [KF_FAMILY_EQUAL] = "equal",
+    [KF_FAMILY_ONE_HOT] = "one_hot",
+    [KF_FAMILY_ALTERNATING] = "alternating",
+    [KF_FAMILY_NAN_FIRST] = "nan_first",
+    [KF_FAMILY_NAN_MIDDLE] = "nan_middle",
+    [KF_FAMILY_NAN_LAST] = "nan_last",
+    [KF_FAMILY_INF_FIRST] = "inf_first",
+    [KF_FAMILY_INF_MIDDLE] = "inf_middle",
+    [KF_FAMILY_INF_LAST] = "inf_last",
+    [KF_FAMILY_MINUS_INF_FIRST] = "minus_inf_first",
+    [KF_FAMILY_MINUS_INF_MIDDLE] = "minus_inf_middle",
+    [KF_FAMILY_MINUS_INF_LAST] = "minus_inf_last",
 };
 
 const char *kf_family_name(kf_family family) {
   return (unsigned)family < KF_FAMILY_COUNT ? family_names[family] : "unknown";
+}
+
+bool kf_family_is_stress(kf_family family) {
+  return family >= KF_FAMILY_STRESS && family < KF_FAMILY_COUNT;
 }
 
 /* ---- random words ---- */
@@ -165,6 +185,12 @@ static void fill_real(const kf_fill_job *job) {
   }
 }
 
+void kf__fill_normal(const kf_fill_job *job) {
+  kf_fill_job normal = *job;
+  normal.family = KF_FAMILY_NORMAL;
+  fill_real(&normal);
+}
+
 /* ---- integers ---- */
 
 void kf__fill_put_int(kf_type type, void *data, int64_t index, int64_t value) {
@@ -236,7 +262,10 @@ kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint
   switch (spec->fill.kind) {
   case KF_FILL_NORMAL:
   case KF_FILL_UNIFORM:
-    fill_real(&job);
+    if (kf_family_is_stress(family) && kf_type_is_float(job.type))
+      kf__fill_stress(&job);
+    else
+      fill_real(&job);
     return KF_OK;
   case KF_FILL_INT:
     return fill_range(&job, spec->fill.lo, spec->fill.hi, err);

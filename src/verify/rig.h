@@ -34,6 +34,11 @@ kf_status kf_inputs_rewrite(kf_inputs *inputs, uint64_t seed, kf_err *err);
 /* Multiplies every float input by 1 + xi * 2^-exponent, xi in {-1, +1} from the seed: for measuring
  * sensitivity. */
 void kf_inputs_perturb(kf_inputs *inputs, uint64_t seed, int exponent);
+/* Rounds every float input to the digits of the next lower precision (f64 to f32, f32 to tf32 or fp16, ...):
+ * what a kernel that computes there makes of them. */
+void kf_inputs_lower(kf_inputs *inputs);
+/* Replaces subnormal float inputs by zero, as a device may that flushes them. */
+void kf_inputs_flush(kf_inputs *inputs);
 /* Replaces every float input by its absolute value: the reference then gives s = sum |a||b|
  * (docs/internals/evaluator.md, Tolerance). */
 void kf_inputs_absolute(kf_inputs *inputs);
