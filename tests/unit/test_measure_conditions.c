@@ -1,6 +1,6 @@
 /* links: kf_base kf_wire kf_verify kf_measure */
-/* test_measure_conditions.c - the kernel's books of waiting, what blocks are dropped for, the child's clock as a
- * witness, and the floor. */
+/* test_measure_conditions.c - the kernel's books of waiting, what blocks are dropped for, the child's clock
+ * as a witness, and the floor. */
 #include "measure/conditions.h"
 
 #include "base/clock.h"

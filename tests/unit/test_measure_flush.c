@@ -24,8 +24,8 @@ static int64_t copy_ns(char *to, const char *from) {
 
 typedef enum { WARM, BY_READING, BY_LINES, WAYS } way;
 
-/* Medians of a copy that is warm, that follows reading much memory, and that follows evicting its lines; taken
- * in turns. */
+/* Medians of a copy that is warm, that follows reading much memory, and that follows evicting its lines;
+ * taken in turns. */
 static void measure(const kf_flush *flush, int64_t ret_ns[WAYS]) {
   char *from = kf_alloc(BYTES), *to = kf_alloc(BYTES);
   int64_t values[WAYS][ROUNDS];

@@ -1,5 +1,6 @@
 /* links: kf_build kf_wire kf_verify */
-/* test_verify_look.c - the second look sees what is written after a call was said to be done, and nothing else. */
+/* test_verify_look.c - the second look sees what is written after a call was said to be done, and nothing
+ * else. */
 #include "test_build_fixture.h"
 
 #include "verify/check.h"
@@ -25,21 +26,21 @@ static void set_up(scene *s) {
   assert_int_equal(s->run.result.code, KF_RUN_OK);
   OK(kf_runner_stop(s->run.runner, &fixture_err));
   kf_region_guards_restore(s->run.regions[1]);
-  s->rig = (kf_rig){.inputs = &s->inputs, .calls = &s->plan.calls, .region = s->run.regions[1], .slot = {-1, 0}};
+  s->rig =
+      (kf_rig){.inputs = &s->inputs, .calls = &s->plan.calls, .region = s->run.regions[1], .slot = {-1, 0}};
 }
 
-static kf_verdict_kind look(scene *s, kf_diagnosis *diagnosis) {
-  kf_verdict_kind kind = KF_VERDICT_NO_CODE;
-  OK(kf_check_second_look(s->run.runner, &s->rig, 50, &kind, diagnosis, &fixture_err));
-  return kind;
+static kf_check_result look(scene *s) {
+  kf_check_result result = {.kind = KF_VERDICT_NO_CODE};
+  OK(kf_check_second_look(s->run.runner, &s->rig, 50, &result, &fixture_err));
+  return result;
 }
 
 static void test_verify_look__an_honest_kernel_is_done_when_it_says_so(void **state) {
   (void)state;
   scene s;
-  kf_diagnosis diagnosis = {0};
   set_up(&s);
-  assert_int_equal(look(&s, &diagnosis), KF_VERDICT_CORRECT);
+  assert_int_equal(look(&s).kind, KF_VERDICT_CORRECT);
   fixture_run_once(&s.run, 1); /* and can be used as before */
   assert_int_equal(s.run.result.code, KF_RUN_OK);
   fixture_run_done(&s.run);
@@ -55,13 +56,13 @@ static void *write_later(void *where) {
 
 static void late_write_is_seen(size_t byte_from_start) {
   scene s;
-  kf_diagnosis diagnosis = {0};
   pthread_t thread;
   set_up(&s);
   char *where = (char *)kf_region_data(s.run.regions[1], 0) + byte_from_start;
   assert_int_equal(pthread_create(&thread, NULL, write_later, where), 0);
-  assert_int_equal(look(&s, &diagnosis), KF_VERDICT_CHEAT);
-  assert_string_equal(diagnosis.kind, "delayed_work");
+  kf_check_result result = look(&s);
+  assert_int_equal(result.kind, KF_VERDICT_CHEAT);
+  assert_string_equal(result.diagnosis.kind, "late_write");
   pthread_join(thread, NULL);
   fixture_run_done(&s.run);
 }

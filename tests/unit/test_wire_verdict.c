@@ -329,12 +329,12 @@ static void test_wire_verdict__refuses_rows_that_are_no_samples(void **state) {
   static const char *const rows[] = {
       "7",
       "[]",
-      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3]]",         /* a list is missing */
-      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3],[4,5]]",   /* of another length */
-      "[0,1,\"candidate\",\"\",[1,2],[1],0,0,0,[1],[2],[3],[4]]",       /* half a pair */
-      "[0,1,\"candidate\",\"why\",[1,2],[1,2],0,0,0,[1],[2],[3],[4]]",  /* no such reason */
-      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1.5],[2],[3],[4]]",   /* a fraction */
-      "[-1,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3],[4]]",    /* a process before the first */
+      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3]]",        /* a list is missing */
+      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3],[4,5]]",  /* of another length */
+      "[0,1,\"candidate\",\"\",[1,2],[1],0,0,0,[1],[2],[3],[4]]",      /* half a pair */
+      "[0,1,\"candidate\",\"why\",[1,2],[1,2],0,0,0,[1],[2],[3],[4]]", /* no such reason */
+      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1.5],[2],[3],[4]]",  /* a fraction */
+      "[-1,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3],[4]]",   /* a process before the first */
       "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],[],[],[]]",
   };
   for (size_t i = 0; i < KF_COUNTOF(rows); i++) {
