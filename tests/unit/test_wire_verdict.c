@@ -47,6 +47,8 @@ static void fill_rest(kf_verdict *v) {
   SET(v->next_command, "kf report");
 }
 
+enum { SAMPLES = 3 };
+
 static void fill_verdict(kf_verdict *v) {
   kf_verdict_init(v);
   v->kind = KF_VERDICT_CORRECT;
@@ -73,12 +75,12 @@ static void fill_verdict(kf_verdict *v) {
                              .dropped = 1,
                              .why = "more than 1 % faster"};
   v->warm_ns = 555;
-  v->nsamples = KF_SAMPLES_MAX; /* the largest verdict there is */
+  v->nsamples = SAMPLES;
   for (int i = 0; i < v->nsamples; i++) {
     kf_sample *sample = &v->samples[i];
     *sample = (kf_sample){.process = i % 3,
                           .block = i,
-                          .ncases = KF_SAMPLE_CASES_MAX,
+                          .ncases = i + 1,
                           .candidate_first = i & 1,
                           .drop = (kf_sample_drop)(i % (KF_DROP_FREQUENCY + 1)),
                           .waited_ns = {i, INT64_MAX},
@@ -118,8 +120,9 @@ static void test_wire_verdict__survives_the_round_trip(void **state) {
   assert_string_equal(after.cases[1].symbols, "n=2");
   assert_string_equal(after.next_command, "kf report");
   assert_int_equal(after.warm_ns, 555);
-  assert_int_equal(after.nsamples, KF_SAMPLES_MAX);
-  assert_memory_equal(&after.samples[95], &before.samples[95], sizeof after.samples[95]);
+  assert_int_equal(after.nsamples, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++)
+    assert_memory_equal(&after.samples[i], &before.samples[i], sizeof after.samples[i]);
   json_decref(json);
   json_decref(again);
 }
@@ -322,6 +325,28 @@ static void test_wire_verdict__no_memory_is_reported(void **state) {
   assert_true(sweep_allocations(round_trip, true) > 50);
 }
 
+static void test_wire_verdict__holds_as_many_samples_as_there_may_be(void **state) {
+  (void)state;
+  static kf_verdict before, after;
+  kf_verdict_init(&before);
+  before.nsamples = KF_SAMPLES_MAX;
+  for (int i = 0; i < KF_SAMPLES_MAX; i++) {
+    before.samples[i] = (kf_sample){.block = i, .ncases = KF_SAMPLE_CASES_MAX};
+    for (int c = 0; c < KF_SAMPLE_CASES_MAX; c++)
+      for (int side = 0; side < 2; side++)
+        before.samples[i].value[side][c] = (kf_sample_value){INT64_MAX - c, -i};
+  }
+  json_t *json = NULL;
+  assert_int_equal(kf_verdict_to_json(&before, &json, NULL), KF_OK);
+  assert_int_equal(kf_verdict_from_json(json, &after, NULL), KF_OK);
+  assert_memory_equal(after.samples, before.samples, sizeof after.samples);
+  json_array_append_new(json_object_get(json_object_get(json, "samples"), "rows"), json_array());
+  assert_int_equal(kf_verdict_from_json(json, &after, NULL), KF_EPROTO);
+  json_decref(json);
+  before.nsamples++;
+  assert_int_equal(kf_verdict_to_json(&before, &json, NULL), KF_EBUG);
+}
+
 /* What a hostile or newer evaluator might send in place of a row. */
 static void test_wire_verdict__refuses_rows_that_are_no_samples(void **state) {
   (void)state;
@@ -352,6 +377,7 @@ int main(void) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wire_verdict__survives_the_round_trip),
+      cmocka_unit_test(test_wire_verdict__holds_as_many_samples_as_there_may_be),
       cmocka_unit_test(test_wire_verdict__refuses_rows_that_are_no_samples),
       cmocka_unit_test(test_wire_verdict__has_the_keys_of_the_format),
       cmocka_unit_test(test_wire_verdict__leaves_out_what_is_not_known),
