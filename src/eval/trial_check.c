@@ -21,16 +21,11 @@ enum {
 kf_status kf_trial_start_checker(kf_trial *trial, const kf_artefact *artefact, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   kf_run_result run;
-  KF_TRY(kf_work_dir(j->work, "check", trial->checker_dir, err));
-  kf_runner_options options = {.device_id = j->device->id,
-                               .work_dir = trial->checker_dir,
-                               .memory_bytes = j->settings->sandbox_memory_mib << 20,
-                               .call_timeout_ms = j->settings->verify_call_timeout_ms};
+  KF_TRY(kf_spares_runner(j->spares, j->device, "check", &trial->checker, trial->checker_dir, err));
   trial->attached = NULL;
   trial->checker_stopped = false;
   trial->threads = 0;
   trial->look.due = false;
-  KF_TRY(kf_runner_start(&options, &trial->checker, err));
   KF_TRY(kf_runner_load(trial->checker, artefact->outcome.artefact, artefact->outcome.artefact_len,
                         trial->verdict->enforced, &run, err));
   if (run.code == KF_RUN_OK) return KF_OK;
@@ -354,6 +349,15 @@ static kf_status check_hidden(kf_trial *trial, const int64_t *symbols, const kf_
   kf_expected_free(expected);
   free_case(trial, &c);
   return status;
+}
+
+kf_status kf_trial_recheck(kf_trial *trial, int measure_case, int seeds, kf_err *err) {
+  const kf_judgement *j = trial->judgement;
+  if (!trial->checker) KF_TRY(kf_trial_start_checker(trial, j->candidate, err));
+  for (int i = 0; i < seeds && !kf_trial_decided(trial); i++)
+    KF_TRY(check_hidden(trial, j->state->task->measure[measure_case].values, j->candidate->measure[measure_case],
+                        i == seeds - 1, err));
+  return KF_OK;
 }
 
 kf_status kf_trial_hidden(kf_trial *trial, kf_err *err) {

@@ -51,6 +51,9 @@ void kf_trial_stop_checker(kf_trial *trial);
 kf_status kf_trial_quick(kf_trial *trial, kf_err *err); /* stage 0: two smallest check cases, one poison */
 kf_status kf_trial_full(kf_trial *trial,
                         kf_err *err); /* stage 2: all cases, both poisons, repeats, families */
+/* The candidate on a measure case with `seeds` seeds never used before, every output compared with the oracle's.
+ * A failure decides the verdict. */
+kf_status kf_trial_recheck(kf_trial *trial, int measure_case, int seeds, kf_err *err);
 /* Stage 3: hidden seeds on the measure cases and hidden shapes; new process. */
 kf_status kf_trial_hidden(kf_trial *trial, kf_err *err);
 /* The delayed second look at the last checked call, if one is due; waits until it is old enough. Leaves the
@@ -90,6 +93,17 @@ kf_status kf_trial_alone(kf_trial *trial, kf_err *err);        /* no opponent */
 /* A kernel whose checked calls each took over a second is not called again to be timed alone: true if those
  * were booked. */
 bool kf_trial_timed_by_check(kf_trial *trial);
+/* What the stages of timing share. `salt` 0: stages 1 and 2. */
+kf_race_options kf_trial_race_options(const kf_trial *trial, int process, uint64_t salt);
+kf_status kf_trial_book_report(kf_trial *trial, int stage, kf_err *err);
+/* After the last block of a stage, while the processes still run: the candidate's times with their interval,
+ * its warm time, and whether it is faster than memory allows. */
+kf_status kf_trial_book_times(kf_trial *trial, int stage, kf_err *err);
+
+/* trial_confirm.c */
 kf_status kf_trial_confirm(kf_trial *trial, kf_err *err); /* stage 3: three fresh processes */
+
+/* trial_floor.c: measured times against what memory allows (docs/internals/evaluator.md, T17). */
+kf_status kf_trial_check_floor(kf_trial *trial, int stage, kf_err *err);
 
 #endif

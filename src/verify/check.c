@@ -4,9 +4,11 @@
 #include "base/philox.h"
 #include "verify/load.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static const char *run_kind(kf_run_code code) {
   switch (code) {
@@ -245,4 +247,19 @@ kf_status kf_check_look_again(kf_runner *runner, kf_rig *rig, const kf_hash *out
   }
   *ret_result = result;
   return KF_OK;
+}
+
+static void sleep_ms(int64_t ms) {
+  struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+kf_status kf_check_second_look(kf_runner *runner, kf_rig *rig, int64_t ms, kf_check_result *ret_result,
+                               kf_err *err) {
+  kf_hash before;
+  hash_outputs(rig, &before);
+  KF_TRY(kf_runner_resume(runner, err));
+  sleep_ms(ms);
+  return kf_check_look_again(runner, rig, &before, ret_result, err);
 }

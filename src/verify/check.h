@@ -33,6 +33,9 @@ kf_status kf_check_call(kf_runner *runner, kf_rig *rig, const kf_expected *expec
  * anything changed since `outputs` was taken. The process has run meanwhile and is stopped afterwards. */
 kf_status kf_check_look_again(kf_runner *runner, kf_rig *rig, const kf_hash *outputs,
                               kf_check_result *ret_result, kf_err *err);
+/* After a call whose outputs were read: lets the stopped runner go on for `ms`, then looks again as above. */
+kf_status kf_check_second_look(kf_runner *runner, kf_rig *rig, int64_t ms, kf_check_result *ret_result,
+                               kf_err *err);
 /* KF_VERDICT_WRONG_MEMORY with the diagnosis if the bytes around a buffer changed (they are then restored),
  * else CORRECT. */
 kf_verdict_kind kf_check_guards(kf_rig *rig, kf_diagnosis *ret_diagnosis);

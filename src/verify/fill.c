@@ -173,7 +173,7 @@ static void fill_real(const kf_fill_job *job) {
   value_map map = map_of(job);
   uint32_t words[CHUNK] = {0};
   float values[CHUNK];
-  for (int64_t first = 0; first < job->elements; first += CHUNK) {
+  for (int64_t first = job->begin; first < job->elements; first += CHUNK) {
     int64_t count = job->elements - first < CHUNK ? job->elements - first : CHUNK;
     kf__fill_words(job->seed, job->index, KF_FILL_PURPOSE, (uint64_t)first / 4, (count + 3) / 4, words);
     if (job->type == KF_TYPE_F32) {
@@ -207,7 +207,7 @@ void kf__fill_put_int(kf_type type, void *data, int64_t index, int64_t value) {
 static void fill_ints(const kf_fill_job *job, int64_t lo, uint64_t range) {
   uint32_t low[CHUNK] = {0}, high[CHUNK] = {0};
   bool wide = range > UINT32_MAX;
-  for (int64_t first = 0; first < job->elements; first += CHUNK) {
+  for (int64_t first = job->begin; first < job->elements; first += CHUNK) {
     int64_t count = job->elements - first < CHUNK ? job->elements - first : CHUNK;
     uint64_t block = (uint64_t)first / 4;
     kf__fill_words(job->seed, job->index, KF_FILL_PURPOSE, block, (count + 3) / 4, high);
@@ -284,4 +284,30 @@ kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint
     return kf__fill_file(&job, err);
   }
   return kf_fail(err, KF_EBUG, "argument %s: fill kind %d", spec->name, (int)spec->fill.kind);
+}
+
+bool kf_fill_is_elementwise(const kf_arg_spec *arg) {
+  kf_fill_kind kind = arg->fill.kind;
+  return kind == KF_FILL_NORMAL || kind == KF_FILL_UNIFORM || kind == KF_FILL_INT || kind == KF_FILL_INDEX;
+}
+
+kf_status kf_fill_part(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, void *data,
+                       int64_t first, int64_t count, kf_err *err) {
+  const kf_arg_spec *spec = &task->args[arg];
+  kf_fill_job job = {.task = task,
+                     .arg = spec,
+                     .symbols = symbols,
+                     .index = arg,
+                     .seed = seed,
+                     .family = KF_FAMILY_DECLARED,
+                     .type = spec->type,
+                     .data = data,
+                     .begin = first,
+                     .elements = first + count};
+  if (!kf_fill_is_elementwise(spec) || first % 4 != 0)
+    return kf_fail(err, KF_EBUG, "argument %s: cannot be filled in part from %lld", spec->name, (long long)first);
+  if (spec->fill.kind == KF_FILL_INT) return fill_range(&job, spec->fill.lo, spec->fill.hi, err);
+  if (spec->fill.kind == KF_FILL_INDEX) return fill_range(&job, 0, symbols[spec->fill.symbol], err);
+  fill_real(&job);
+  return KF_OK;
 }

@@ -53,6 +53,12 @@ const char *kf_family_name(kf_family family);
  * too long for the type, spd not square, file of another size). KF_ENOMEM only for sorted. */
 kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, kf_family family,
                       void *data, int64_t elements, kf_err *err);
+/* Whether each element depends on the seed and its index alone, so that a part can be drawn anew. */
+bool kf_fill_is_elementwise(const kf_arg_spec *arg);
+/* Elements [first, first + count) of such a fill as declared, `first` a multiple of 4; `data` is the whole
+ * array. */
+kf_status kf_fill_part(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, void *data,
+                       int64_t first, int64_t count, kf_err *err);
 /* Poison: NaN-like bits (pattern 0) or a large finite pattern (1) in the element type; integers get 0xA5.. /
  * 0x5A... */
 void kf_poison(kf_type type, void *data, int64_t elements, int pattern);

@@ -19,7 +19,8 @@ typedef struct {
   kf_family family;
   kf_type type;
   void *data;
-  int64_t elements;
+  int64_t begin;    /* first element to write, a multiple of 4 */
+  int64_t elements; /* end of the array, or of what is to be written */
 } kf_fill_job;
 
 /* Words [4 * block, 4 * block + 4 * nblocks) of a stream. */

@@ -6,6 +6,7 @@
 #include "wire/verdict.h"
 
 #include "base/alloc.h"
+#include "wire/verdict_int.h"
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -277,6 +278,7 @@ static void put_times(writer *w, const kf_verdict *verdict) {
   put_int(&times, "low", verdict->time_low_ns);
   put_int(&times, "high", verdict->time_high_ns);
   put_int(&times, "cold", verdict->time_ns);
+  put_int(&times, "warm", verdict->warm_ns);
   put_writer(w, "time_ns", &times);
   writer stages = writer_new();
   put_int(&stages, "build", verdict->build_ms);
@@ -284,6 +286,11 @@ static void put_times(writer *w, const kf_verdict *verdict) {
   put_int(&stages, "measure", verdict->measure_ms);
   put_int(&stages, "total", verdict->total_ms);
   put_writer(w, "stages_ms", &stages);
+}
+
+static void put_samples(writer *w, const kf_verdict *verdict) {
+  if (verdict->nsamples == 0) return;
+  put(w, "samples", kf__samples_to_json(verdict->samples, verdict->nsamples));
 }
 
 static void put_origin(writer *w, const kf_verdict *verdict) {
@@ -296,6 +303,7 @@ static void put_origin(writer *w, const kf_verdict *verdict) {
   PUT_TEXT(w, "driver", verdict->driver);
   PUT_TEXT(w, "source_sha256", verdict->source_sha256);
   PUT_TEXT(w, "artefact_sha256", verdict->artefact_sha256);
+  if (verdict->shared_with[0]) PUT_TEXT(w, "shared_with", verdict->shared_with);
   PUT_TEXT(w, "binding", verdict->binding);
 }
 
@@ -303,9 +311,9 @@ kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_er
   if ((unsigned)verdict->kind >= KF_VERDICT_COUNT ||
       (unsigned)verdict->race.outcome >= KF_COUNTOF(outcome_names) ||
       (unsigned)verdict->precision.state >= KF_COUNTOF(precision_names) || verdict->ncases < 0 ||
-      verdict->ncases > KF_VERDICT_CASES_MAX)
-    return kf_fail(err, KF_EBUG, "verdict: kind %d, outcome %d or %d cases out of range", (int)verdict->kind,
-                   (int)verdict->race.outcome, verdict->ncases);
+      verdict->ncases > KF_VERDICT_CASES_MAX || verdict->nsamples < 0 || verdict->nsamples > KF_SAMPLES_MAX)
+    return kf_fail(err, KF_EBUG, "verdict: kind %d, outcome %d, %d cases or %d samples out of range",
+                   (int)verdict->kind, (int)verdict->race.outcome, verdict->ncases, verdict->nsamples);
   writer w = writer_new();
   put(&w, "verdict", json_string(kf_verdict_name(verdict->kind)));
   put_int(&w, "stage", verdict->stage);
@@ -317,6 +325,7 @@ kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_er
   if (verdict->precision.state != KF_PRECISION_NONE) put_precision(&w, &verdict->precision);
   put_cases(&w, verdict);
   put_times(&w, verdict);
+  put_samples(&w, verdict);
   if (verdict->evidence.known) put_evidence(&w, &verdict->evidence);
   char cell[KF_CELL_TEXT];
   kf_cell_text(&verdict->cell, cell);
@@ -483,6 +492,12 @@ static kf_status read_cases(const json_t *json, kf_verdict *verdict, kf_err *err
   return KF_OK;
 }
 
+static kf_status read_samples(const json_t *json, kf_verdict *verdict, kf_err *err) {
+  json_t *part = NULL;
+  KF_TRY(get_part(json, "samples", &part, err));
+  return part ? kf__samples_from_json(part, verdict->samples, &verdict->nsamples, err) : KF_OK;
+}
+
 static kf_status read_evidence(const json_t *json, kf_evidence *evidence, kf_err *err) {
   json_t *part = NULL;
   KF_TRY(get_part(json, "evidence", &part, err));
@@ -511,6 +526,7 @@ static kf_status read_times(const json_t *json, kf_verdict *verdict, kf_err *err
   KF_TRY(get_i64(times, "median", &verdict->time_ns, err));
   KF_TRY(get_i64(times, "low", &verdict->time_low_ns, err));
   KF_TRY(get_i64(times, "high", &verdict->time_high_ns, err));
+  KF_TRY(get_i64(times, "warm", &verdict->warm_ns, err));
   KF_TRY(get_i64(stages, "build", &verdict->build_ms, err));
   KF_TRY(get_i64(stages, "verify", &verdict->verify_ms, err));
   KF_TRY(get_i64(stages, "measure", &verdict->measure_ms, err));
@@ -527,6 +543,7 @@ static kf_status read_origin(const json_t *json, kf_verdict *verdict, kf_err *er
   GET_TEXT(json, "driver", verdict->driver);
   GET_TEXT(json, "source_sha256", verdict->source_sha256);
   GET_TEXT(json, "artefact_sha256", verdict->artefact_sha256);
+  GET_TEXT(json, "shared_with", verdict->shared_with);
   GET_TEXT(json, "binding", verdict->binding);
   return KF_OK;
 }
@@ -562,6 +579,7 @@ kf_status kf_verdict_from_json(const json_t *json, kf_verdict *ret_verdict, kf_e
   KF_TRY(read_precision(json, &verdict->precision, err));
   KF_TRY(read_cases(json, verdict, err));
   KF_TRY(read_times(json, verdict, err));
+  KF_TRY(read_samples(json, verdict, err));
   KF_TRY(read_evidence(json, &verdict->evidence, err));
   *ret_verdict = *verdict;
   return KF_OK;

@@ -6,8 +6,7 @@ import unittest
 
 from clitest import KF, SOURCE, main
 
-PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted(SOURCE.glob("docs/**/*.md")), *sorted(SOURCE.glob("src/*/README.md")),
-         SOURCE / "tasks" / "README.md"]
+PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted(SOURCE.glob("docs/**/*.md")), *sorted(SOURCE.glob("src/*/README.md"))]
 
 
 class Docs(unittest.TestCase):
