@@ -196,6 +196,7 @@ void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_v
   memcpy(race.against, v->race.against, sizeof race.against);
   memcpy(race.against_binding, v->race.against_binding, sizeof race.against_binding);
   v->race = race;
+  v->precision = twin->precision;
   memcpy(v->cases, twin->cases, sizeof v->cases);
   v->ncases = twin->ncases;
   v->time_ns = twin->time_ns;

@@ -104,9 +104,8 @@ static void make_runner(kf_spares *spares) {
 
 static void make_builder(kf_spares *spares) {
   kf_status status = kf_work_dir(spares->work, "builder", spares->builder_dir, NULL);
-  kf_build_request request = {.device_id = spares->device->id,
-                              .work_dir = spares->builder_dir,
-                              .memory_bytes = memory_bytes(spares)};
+  kf_build_request request = {
+      .device_id = spares->device->id, .work_dir = spares->builder_dir, .memory_bytes = memory_bytes(spares)};
   if (status == KF_OK) status = kf_build_spare(&request, &spares->builder, NULL);
   if (status == KF_OK) return;
   drop_builder(spares);
