@@ -48,7 +48,7 @@ typedef struct {
  *   - 12 sqrt(K) u_acc S_i from the measured sensitivity S_i = sqrt(K) rms_r (y_i(x (1 + h xi_r)) - y_i(x)) /
  * h, xi_r = +-1, h = 2^-20 (coarser for narrow types), 16 draws, the maximum over 16 neighbours; it stands in
  * for the s of a linear tolerance. K is the `depth`, else the longest axis of a float input or the number of
- * input elements per output element, whichever is more;
+ * input elements per output element, whichever is more. Not with OFFSET, which is there to find cancellation;
  *   - subnormal: twice the change when subnormal inputs become zeros, since a device may flush them.
  * It raises the tolerance, never lowers it. (Subnormals and classes: docs/internals/evaluator.md, Inputs.)
  *

@@ -366,6 +366,9 @@ static void test_verify_fill__stress_families_have_one_class(void **state) {
   c = classes_of(data, COUNT);
   assert_int_equal(c.zeros, COUNT - 1);
   assert_true(c.largest == 1);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_OFFSET, data, COUNT);
+  c = classes_of(data, COUNT);
+  assert_true(c.least > 1024 - 5 && c.largest < 1024 + 5 && c.largest > c.least + 4);
   fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_ALTERNATING, data, COUNT);
   for (int i = 0; i < COUNT; i++)
     assert_true(fabs(data[i] - (i % 2 ? -4096 : 4096)) <= 1);
