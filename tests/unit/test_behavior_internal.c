@@ -38,7 +38,13 @@ static void test_behavior_internal__request_round_trip(void **state) {
   calls.buffers[1].is_temp = true;
   calls.buffers[2].role = KF_ROLE_OUT;
   const char *entries[] = {"first", "second"};
-  kf_evidence_request request = {source, 255, "-DA=1 -DB=\"x y\"", entries, 2, &calls}, got;
+  kf_evidence_request request = {.source = source,
+                                 .source_len = 255,
+                                 .options = "-DA=1 -DB=\"x y\"",
+                                 .entries = entries,
+                                 .nentries = 2,
+                                 .calls = &calls},
+                      got;
   kf_buf buf;
   kf_arena arena = {0};
   kf_buf_init(&buf, KF_EVIDENCE_REQUEST_MAX);
@@ -165,8 +171,8 @@ static void test_behavior_internal__constants_fold(void **state) {
   assert_int_equal(kf__flow_unary(KF_OP_NOT, two).number, 0);
 }
 
-static const char small[] =
-    "void f(__global float *y) { y[0] += 1; } __kernel void k(__global float *y) { f(y); }";
+static const char small[] = "#define ADD(a) a##u\nvoid f(__global float *y) { y[0] += ADD(1); } __kernel "
+                            "void k(__global float *y) { f(y); }";
 
 static kf_status parse_small(void) {
   const char *entry = "k";
