@@ -58,6 +58,7 @@ static kf_status spawn(kf_evidence_job *job, const kf_buf *request, const char *
                               .idle_priority = true,
                               .memory_bytes = address_limit(),
                               .file_bytes = 1 << 20,
+                              .foreign = true,
                               .rss_bytes = (int64_t)MEMORY_MIB << 20};
   KF_GO(kf_child_spawn(&options, &job->child, err));
   job->fd = fds[0];
