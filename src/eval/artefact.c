@@ -320,6 +320,7 @@ static void end_build(kf_artefacts *artefacts, kf_artefact *artefact) {
 static void step_artefact(kf_artefacts *artefacts, kf_artefact *artefact) {
   kf_err err = {0};
   kf_status status = step_reading(artefact, &err);
+  if (!artefacts->settings->sandbox_screen) artefact->screen.state = KF_SCREEN_UNREAD;
   if (status == KF_OK) status = step_build(artefact, &err);
   bool refused = artefact->screen.state == KF_SCREEN_REFUSED; /* what it builds is of no interest */
   if (status == KF_OK && !refused && (artefact->build || artefact->reading)) return;

@@ -1,6 +1,6 @@
 /* links: kf_behavior */
-/* fuzz_evidence.c - what the judge reads of the child that parses a hostile source, and the screen's reading
- * of the source itself; the first byte chooses which. */
+/* fuzz_evidence_internal.c - what the judge reads of the child that parses a hostile source, and the screen's
+ * reading of the source itself; the first byte chooses which. */
 #include "base/alloc.h"
 #include "behavior/evidence_wire_int.h"
 #include "behavior/screen_int.h"
