@@ -150,7 +150,8 @@ static kf_status conclude_end(kf_evidence_job *job, kf_err *err) {
   }
   bool from_outside =
       end.kind == KF_EXIT_SIGNAL && end.code == SIGKILL && !end.killed_by_us && !end.over_memory;
-  if (job->got_screen || end.kind != KF_EXIT_SIGNAL || from_outside) return KF_OK;
+  bool gave_up = end.kind == KF_EXIT_CODE && end.code == KF_EVIDENCE_FAILED; /* it says so itself */
+  if (job->got_screen || gave_up || from_outside) return KF_OK;
   kf_exit_text(&end, text, sizeof text);
   note_unreadable(job, end.over_memory ? "its parser needs more than 2 GiB" : text);
   return KF_OK;

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-enum { FAILED = 125 };
-
 /* The folder of $KF_LIBCLANG comes on top of the toolchain's. */
 static kf_status enter(kf_err *err) {
   static char extra[KF_PATH_MAX];
@@ -90,5 +88,5 @@ int kf_evidence_main(int fd) {
   kf_free(text);
   if (status == KF_OK) return 0;
   fprintf(stderr, "%s\n", err.msg);
-  return FAILED;
+  return KF_EVIDENCE_FAILED;
 }

@@ -11,6 +11,7 @@ enum {
   KF_EVIDENCE_ANSWER_MAX = 8 << 10,
   KF_EVIDENCE_SOURCE_MAX = 2 << 20,
   KF_EVIDENCE_STEPS_MAX = 1024,
+  KF_EVIDENCE_FAILED = 125, /* the child's exit code when the failure is ours */
 };
 
 /* Of the calls only what evidence needs travels: roles of buffers, launched kernels, which buffer is which

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "sandbox/role.h"
 #include <poll.h>
-#include <signal.h>
 
 #include "test_behavior_case.h"
 
@@ -80,6 +79,7 @@ static void test_behavior_extract__entries_and_any_bytes(void **state) {
   static const char source[] = "/* caf\xe9 \xff\xfe */ __kernel void k(__global float4 *y) { y[0] = y[1]; }";
   kf_evidence evidence = extract_source(source, strlen(source));
   assert_true(evidence.known);
+  assert_int_equal(last_screen.state, KF_SCREEN_CLEAN);
   assert_int_equal(evidence.vector_width, 4);
 }
 
@@ -90,6 +90,10 @@ static void test_behavior_extract__no_library_is_not_known(void **state) {
   setenv("KF_LIBCLANG", "/nowhere/libclang.so", 1);
   kf_evidence evidence = extract_source("__kernel void k(void) {}", 24);
   assert_false(evidence.known);
+  assert_int_equal(last_screen.state, KF_SCREEN_UNREAD);
+  static const char hostile[] = "__kernel void k(void) { __asm__(\"nop\"); }";
+  extract_source(hostile, strlen(hostile));
+  assert_int_equal(last_screen.state, KF_SCREEN_REFUSED); /* the text needs no parser */
   if (kept)
     setenv("KF_LIBCLANG", kept, 1);
   else
@@ -180,6 +184,7 @@ static void test_behavior_extract__exploding_macros(void **state) {
     len += (size_t)snprintf(text + len, sizeof text - len, "#define A%d A%d A%d\n", i, i - 1, i - 1);
   snprintf(text + len, sizeof text - len, "__kernel void k(__global int *y) { A39 }\n");
   assert_false(extract_source(text, strlen(text)).known);
+  assert_int_equal(last_screen.state, KF_SCREEN_UNREADABLE); /* if the compiler takes it, it is refused */
 }
 
 static void test_behavior_extract__random_bytes(void **state) {
