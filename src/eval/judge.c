@@ -61,13 +61,11 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
 static void find_cell(kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
   if (j->initial && !j->initial->failed && !j->state->base_known) {
-    kf_artefact_evidence(j->artefacts, j->initial);
     j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches,
                                         .sweeps = j->initial->evidence.sweeps,
                                         .split_reduction = j->initial->evidence.split_reduction};
     j->state->base_known = j->initial->evidence.known;
   }
-  kf_artefact_evidence(j->artefacts, j->candidate);
   trial->verdict->evidence = j->candidate->evidence;
   trial->verdict->cell = kf_behavior_cell(&j->candidate->evidence, &j->state->base);
 }
@@ -163,6 +161,13 @@ static kf_status run_stages(kf_trial *trial, kf_err *err) {
   return confirm(trial, err);
 }
 
+/* Where the parser was missing, the first line of defence was: said beside the layers that held. */
+static void note_unscreened(const kf_artefact *candidate, kf_verdict *v) {
+  size_t len = strlen(v->enforced);
+  if (candidate->reads && candidate->screen.state == KF_SCREEN_UNREAD && len)
+    snprintf(v->enforced + len, sizeof v->enforced - len, " unscreened");
+}
+
 static void advise(kf_verdict *v) {
   static const struct {
     kf_verdict_kind kind;
@@ -219,6 +224,7 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
   } else {
     status = run_stages(&trial, err);
   }
+  note_unscreened(judgement->candidate, ret_verdict);
   kf_trial_stop_checker(&trial);
   kf_trial_close_race(&trial);
   kf_trial_free_checks(&trial);

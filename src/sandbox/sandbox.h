@@ -8,7 +8,8 @@
 #include "base/status.h"
 
 typedef enum {
-  KF_PROFILE_RUNNER,  /* candidate: no fork, exec, socket, nothing naming another process; threads allowed */
+  KF_PROFILE_RUNNER, /* candidate: no fork, exec, socket, nothing naming another process; threads allowed */
+  KF_PROFILE_RUNNER_FIXED, /* as runner, and the threads that are there stay the only ones */
   KF_PROFILE_BUILDER, /* compilers: fork and exec allowed; no network, no ptrace, no signals beyond its own
                          group, no setsid */
   KF_PROFILE_ORACLE,  /* reference code: as runner */
@@ -25,7 +26,7 @@ typedef struct {
 
 /* The file layer alone (Landlock, no_new_privs, rlimits), early: Landlock binds the calling thread and
  * threads made later, so a child that loads libraries which start threads calls this first and
- * kf_sandbox_enter with the same policy afterwards, which then puts the filter on all threads. Irreversible;
+ * kf_sandbox_enter with the same paths afterwards, which then puts the filter on all threads. Irreversible;
  * KF_EBUG the second time or when there are threads already. */
 kf_status kf_sandbox_enter_files(const kf_sandbox_policy *policy, kf_err *err);
 /* Everything, or what kf_sandbox_enter_files has left. Irreversible. KF_EBUG if it was entered before, or if

@@ -201,12 +201,14 @@ static int allow_conditional(scmp_filter_ctx filter) {
 }
 
 /* Threads are clones that share everything and are no new process. */
-static int allow_threads_only(scmp_filter_ctx filter) {
+static int allow_threads(scmp_filter_ctx filter) {
   const uint64_t shared = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
   struct scmp_arg_cmp match[] = {{.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = shared, .datum_b = shared}};
-  int rc = allow(filter, SCMP_SYS(clone), 1, match);
-  if (rc != 0) return rc;
-  /* Reading one's own limits, never setting any. */
+  return allow(filter, SCMP_SYS(clone), 1, match);
+}
+
+/* Reading one's own limits, never setting any. */
+static int allow_own_limits(scmp_filter_ctx filter) {
   struct scmp_arg_cmp own[] = {{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = 0},
                                {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = 0}};
   return allow(filter, SCMP_SYS(prlimit64), 2, own);
@@ -242,7 +244,8 @@ kf_status kf__seccomp_enter(kf_sandbox_profile profile, bool *ret_on, kf_err *er
   if (rc == 0) rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
   if (rc == 0) rc = allow_names(filter, common_calls);
   if (rc == 0) rc = allow_conditional(filter);
-  if (rc == 0) rc = profile == KF_PROFILE_BUILDER ? allow_processes(filter) : allow_threads_only(filter);
+  if (rc == 0) rc = profile == KF_PROFILE_BUILDER ? allow_processes(filter) : allow_own_limits(filter);
+  if (rc == 0 && (profile == KF_PROFILE_RUNNER || profile == KF_PROFILE_ORACLE)) rc = allow_threads(filter);
   if (rc == 0) rc = seccomp_load(filter);
   seccomp_release(filter);
   if (rc != 0) return kf_fail(err, KF_EIO, "sandbox: seccomp: %s", strerror(-rc));
