@@ -4,8 +4,10 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { IDLE_ARTEFACTS_MAX = 64, OPTIONS_MAX = 16384, LAZY_COMPILE_MS = 10000 };
@@ -15,6 +17,19 @@ kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PAT
   snprintf(name, sizeof name, "%s-%u", what, work->next++);
   KF_TRY(kf_fs_join(ret_path, work->root, name, err));
   return kf_fs_mkdirs(ret_path, err);
+}
+
+kf_status kf_work_usable(const kf_work_root *work, kf_err *err) {
+  enum { ROOM_MIN_BYTES = 4 << 20 };
+  struct statvfs fs;
+  kf_status status = KF_OK;
+  if (statvfs(work->root, &fs) != 0) return kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
+  if (access(work->root, W_OK) != 0)
+    status = kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
+  else if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN_BYTES || (fs.f_files > 0 && fs.f_favail == 0))
+    status = kf_fail(err, KF_EIO, "%s: no space left on the device", work->root);
+  return status == KF_OK ? KF_OK
+                         : kf_err_hint(err, status, "make room there, or set TMPDIR to another folder");
 }
 
 static void free_calls(kf_calls **calls, int count) {

@@ -73,7 +73,7 @@ static int role_stubborn(int fd) {
 }
 
 static int role_daemons(int fd) {
-  for (int i = 0; i < 20; i++)
+  for (int i = 0; i < 12; i++)
     if (fork() == 0) {
       setsid();
       if (fork() != 0) _exit(0);
@@ -86,7 +86,7 @@ static int role_daemons(int fd) {
 
 static int role_bomb(int fd) {
   if (write(fd, "up", 2) != 2) return 1;
-  for (int i = 0; i < 120; i++)
+  for (int i = 0; i < 25; i++)
     if (fork() == 0) sleep_for_ever();
   for (;;) {
     pid_t pid = fork();
@@ -230,7 +230,7 @@ static void test_fault_limits__builder_full_of_processes(void **state) {
   (void)state;
   check_build("fork bomb in a trial launch",
               SYSCALL KERNEL
-              "  for (int i = 0; i < 30; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0);\n"
+              "  for (int i = 0; i < 15; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0);\n"
               "  for (;;) sys(34, 0, 0, 0, 0); }\n",
               60000, 3000);
 }

@@ -10,6 +10,7 @@ from faultlib import HONEST, IN_RUNNER, SYSCALL, Stage, attack, kernel
 ASSEMBLY = platform.machine() == "x86_64"
 
 # name: (verdicts that are right, kernel)
+# The memory of a builder and what it has forked is a sum in which shared pages count for each: a bomb may end as either.
 FAULTS = {
     "segmentation fault": ({"crashed"}, kernel("volatile __global int *p = (volatile __global int *)(ulong)(n * 4 + 4); *p = 1;")),
     "segmentation fault in the runner": (
@@ -19,7 +20,7 @@ FAULTS = {
     "endless in the runner": ({"timed_out"}, kernel(f"volatile int go = 1; if {IN_RUNNER} while (go) ; {HONEST}")),
     "stack overflow": ({"crashed"}, kernel(
         f"volatile char big[64 << 20]; if {IN_RUNNER} for (int i = 0; i < (64 << 20); i += 4096) big[i] = (char)n; {HONEST}")),
-    "two gigabytes of local memory": ({"launch_failed", "out_of_memory", "refused", "unsupported", "build_failed"}, kernel(
+    "two gigabytes of local memory": ({"launch_failed"}, kernel(
         f"__local float big[1 << 29]; big[get_local_id(0) << 20] = x[0]; barrier(CLK_LOCAL_MEM_FENCE); if (big[n & 15] == 77.0f) y[0] = 1; {HONEST}")),
     "includes itself": ({"build_failed"}, b"#include __FILE__\n" + kernel(HONEST)),
     "macros that double": ({"build_timeout", "out_of_memory", "build_failed"}, kernel(
@@ -35,16 +36,16 @@ if ASSEMBLY:
         "ends the builder": ({"crashed"}, attack("sys(231, 0, 0, 0, 0);")),
         "sends itself the signal of the judge": ({"correct"}, attack(
             "sys(234, sys(39, 0, 0, 0, 0), sys(186, 0, 0, 0, 0), 9, 0); sys(234, sys(39, 0, 0, 0, 0), sys(186, 0, 0, 0, 0), 0x100000009L, 0);")),
-        "fork bomb in the builder": ({"crashed"}, attack(
+        "fork bomb in the builder": ({"crashed", "out_of_memory"}, attack(
             "for (int i = 0; i < 300; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0); for (;;) sys(34, 0, 0, 0, 0);")),
-        "forks that fork in the builder": ({"crashed", "timed_out"}, attack("for (;;) sys(57, 0, 0, 0, 0);")),
+        "forks that fork in the builder": ({"crashed", "out_of_memory", "timed_out"}, attack("for (;;) sys(57, 0, 0, 0, 0);")),
         "forks that stay in the builder": ({"correct"}, attack(
-            "for (int i = 0; i < 20; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0);")),
+            "for (int i = 0; i < 4; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0);")),
         "daemons in the builder": ({"correct"}, attack(
-            "for (int i = 0; i < 8; i++) if (sys(57, 0, 0, 0, 0) == 0) { sys(112, 0, 0, 0, 0);"
+            "for (int i = 0; i < 3; i++) if (sys(57, 0, 0, 0, 0) == 0) { sys(112, 0, 0, 0, 0);"
             " if (sys(57, 0, 0, 0, 0) != 0) sys(231, 0, 0, 0, 0); for (;;) sys(34, 0, 0, 0, 0); }")),
         "fork bomb in the runner": ({"correct"}, attack("for (int i = 0; i < 1000; i++) sys(57, 0, 0, 0, 0);", IN_RUNNER)),
-        "memory bomb": ({"out_of_memory", "crashed"}, attack(
+        "memory bomb": ({"out_of_memory", "crashed", "timed_out"}, attack(
             "for (;;) { volatile char *p = map(64UL << 20); if ((long)p < 0 && (long)p > -4096) { volatile int *q = 0; *q = 1; }"
             " for (long i = 0; i < (64L << 20); i += 4096) p[i] = 1; }", IN_RUNNER)),
         "memory bomb in the builder": ({"out_of_memory", "crashed"}, attack(
