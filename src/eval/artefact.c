@@ -4,33 +4,11 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { IDLE_ARTEFACTS_MAX = 64, OPTIONS_MAX = 16384, LAZY_COMPILE_MS = 10000 };
-
-kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err) {
-  char name[64];
-  snprintf(name, sizeof name, "%s-%u", what, work->next++);
-  KF_TRY(kf_fs_join(ret_path, work->root, name, err));
-  return kf_fs_mkdirs(ret_path, err);
-}
-
-kf_status kf_work_usable(const kf_work_root *work, kf_err *err) {
-  enum { ROOM_MIN_BYTES = 4 << 20 };
-  struct statvfs fs;
-  kf_status status = KF_OK;
-  if (statvfs(work->root, &fs) != 0) return kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
-  if (access(work->root, W_OK) != 0)
-    status = kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
-  else if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN_BYTES || (fs.f_files > 0 && fs.f_favail == 0))
-    status = kf_fail(err, KF_EIO, "%s: no space left on the device", work->root);
-  return status == KF_OK ? KF_OK
-                         : kf_err_hint(err, status, "make room there, or set TMPDIR to another folder");
-}
 
 static void free_calls(kf_calls **calls, int count) {
   for (int i = 0; i < count; i++)
@@ -54,7 +32,11 @@ static void key_of(const kf_artefact_request *request, kf_hash *ret_key) {
   kf_hasher_init(&hasher);
   kf_hasher_add(&hasher, request->task->id.bytes, sizeof request->task->id.bytes);
   kf_hasher_add_text(&hasher, request->device->id);
+  /* What compiles: driver and program version; the flags follow from source and binding. */
+  kf_hasher_add_text(&hasher, request->device->platform);
+  kf_hasher_add_text(&hasher, request->device->name);
   kf_hasher_add_text(&hasher, request->device->driver);
+  kf_hasher_add_text(&hasher, KF_VERSION);
   kf_hasher_add_text(&hasher, request->binding);
   kf_hasher_add_text(&hasher, request->salt);
   kf_hasher_add(&hasher, request->source, request->source_len);
@@ -195,7 +177,8 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
   KF_CLEANUP(kf_buf_done) kf_buf options;
   kf_buf_init(&options, OPTIONS_MAX);
   KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
-  KF_TRY(kf_work_dir(artefacts->work, "build", artefact->work_dir, err));
+  kf_build *spare = kf_spares_builder(artefacts->spares, artefact->device, artefact->work_dir);
+  if (!spare) KF_TRY(kf_work_dir(artefacts->work, "build", artefact->work_dir, err));
   kf_build_request request = {.device_id = artefact->device->id,
                               .source = artefact->source,
                               .source_len = artefact->source_len,
@@ -207,7 +190,8 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
                               .timeout_ms = artefacts->settings->build_timeout_ms,
                               .launch_timeout_ms =
                                   artefacts->settings->verify_call_timeout_ms + LAZY_COMPILE_MS,
-                              .memory_bytes = artefacts->settings->sandbox_memory_mib << 20};
+                              .memory_bytes = artefacts->settings->sandbox_memory_mib << 20,
+                              .spare = spare};
   KF_TRY(kf_build_start(&request, &artefact->build, err));
   artefact->state = KF_ARTEFACT_BUILDING;
   artefacts->building++;
@@ -301,6 +285,7 @@ void kf_artefacts_pump(kf_artefacts *artefacts) {
     if (!next) break;
     if (start_build(artefacts, next, &err) != KF_OK) break_artefact(next, &err);
   }
+  kf_spares_pump(artefacts->spares, artefacts->building == 0);
   artefacts->pumping = false;
 }
 
@@ -314,12 +299,14 @@ int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max)
 
 void kf_artefacts_pause(kf_artefacts *artefacts) {
   artefacts->paused = true;
+  kf_spares_pause(artefacts->spares);
   for (kf_artefact *a = artefacts->first; a; a = a->next)
     if (a->state == KF_ARTEFACT_BUILDING) kf_build_pause(a->build, NULL);
 }
 
 void kf_artefacts_resume(kf_artefacts *artefacts) {
   artefacts->paused = false;
+  kf_spares_resume(artefacts->spares);
   for (kf_artefact *a = artefacts->first; a; a = a->next)
     if (a->state == KF_ARTEFACT_BUILDING) kf_build_resume(a->build, NULL);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_CHUNK = 65536, NOTE_MAX = 2048, TICK_MS = 20, DEADLINE_MAX_MS = 1000000000 };
+enum { READ_CHUNK = 65536, NOTE_MAX = 2048, TICK_MS = 20, IDLE_MS = 1000, DEADLINE_MAX_MS = 1000000000 };
 
 kf_status kf_session_send(kf_session *session, const json_t *message, kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf line;
@@ -78,6 +78,9 @@ kf_status kf_session_new(int in, int out, kf_session **ret_session, kf_err *err)
   kf_wire_reader_init(&session->reader);
   session->artefacts.settings = &session->settings;
   session->artefacts.work = &session->work;
+  session->artefacts.spares = &session->spares;
+  session->spares.settings = &session->settings;
+  session->spares.work = &session->work;
   char prefix[32];
   snprintf(prefix, sizeof prefix, "kf-eval-%d", (int)getpid());
   kf_status status = kf_fs_mkdtemp(session->work.root, prefix, err);
@@ -103,11 +106,13 @@ void kf_session_free(kf_session *session) {
     session->jobs = next;
   }
   kf_artefacts_done(&session->artefacts);
+  kf_spares_drop(&session->spares);
   while (session->tasks) {
     kf_task_state *next = session->tasks->next;
     kf_task_state_free(session->tasks);
     session->tasks = next;
   }
+  kf_twins_done(&session->twins);
   kf_blobs_done(&session->blobs);
   kf_free(session->flush);
   kf_wire_reader_done(&session->reader);
@@ -131,6 +136,7 @@ static kf_status take_hello(kf_session *session, json_t *message, kf_err *err) {
   if (json_integer_value(json_array_get(version, 0)) != KF_PROTOCOL_MAJOR)
     return kf_fail(err, KF_EPROTO, "wire: the client speaks protocol %lld, this kf-eval speaks %d",
                    (long long)json_integer_value(json_array_get(version, 0)), KF_PROTOCOL_MAJOR);
+  kf_spares_drop(&session->spares); /* their limits are settings */
   if (settings) KF_TRY(kf_settings_from_json(&session->settings, settings, err));
   kf_sandbox_upper_allow(session->settings.sandbox_upper);
   return KF_OK;
@@ -230,6 +236,7 @@ static kf_status finish_job(kf_session *session, kf_job *job, kf_err *err) {
   kf_status status = kf_job_run(session, job, &result, &why);
   session->running = NULL;
   kf_artefacts_resume(&session->artefacts);
+  if (job->device && strcmp(job->device->api, "opencl") == 0) kf_spares_keep(&session->spares, job->device);
   status = status == KF_OK ? kf_session_send(session, result, err) : send_failure(session, job, &why, err);
   unlink_job(session, job);
   return status;
@@ -269,7 +276,8 @@ static kf_status run_next(kf_session *session, bool *ret_ran, kf_err *err) {
 kf_status kf_session_serve(kf_session *session, kf_err *err) {
   bool ran = false;
   while (!session->closed) {
-    KF_TRY(kf_session_poll(session, ran ? 0 : session->jobs ? TICK_MS : 1000, err));
+    bool busy = session->jobs || !kf_spares_settled(&session->spares);
+    KF_TRY(kf_session_poll(session, ran ? 0 : busy ? TICK_MS : IDLE_MS, err));
     if (session->closed) break;
     KF_TRY(run_next(session, &ran, err));
   }

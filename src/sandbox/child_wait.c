@@ -160,7 +160,7 @@ kf_status kf_child_stop(kf_child *child, kf_err *err) {
   KF_TRY(kf_child_pause(child, err));
   int64_t deadline_ms = kf_now_ms() + STOP_LIMIT_MS;
   /* The state is reported once every thread of the leader has stopped. Yields first: it takes some ten
-   * microseconds. */
+   * microseconds, and a timer's slack alone is 50. */
   for (int round = 0;; round++) {
     siginfo_t info;
     memset(&info, 0, sizeof info);
@@ -169,8 +169,11 @@ kf_status kf_child_stop(kf_child *child, kf_err *err) {
     if (rc != 0 && errno != EINTR)
       return kf_fail(err, KF_EIO, "child %d: wait: %s", (int)child->pid, strerror(errno));
     if (kf_now_ms() > deadline_ms) return kf_fail(err, KF_EIO, "child %d: does not stop", (int)child->pid);
-    struct timespec pause = {.tv_nsec = round < 50 ? 10000 : 1000000};
-    nanosleep(&pause, NULL);
+    struct timespec pause = {.tv_nsec = round < 100 ? 10000 : 1000000};
+    if (round < 50)
+      sched_yield();
+    else
+      nanosleep(&pause, NULL);
   }
 }
 
