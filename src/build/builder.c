@@ -420,10 +420,9 @@ static kf_status conclude_crash(kf_build *build, kf_err *err) {
     KF_TRY(kf_child_kill(build->child, err));
     KF_TRY(kf_child_poll(build->child, &end, err));
   }
-  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. Its own
-   * code can send it to itself. */
-  if (end.kind == KF_EXIT_SIGNAL && end.code == SIGKILL && !end.killed_by_us && !end.over_memory &&
-      !build->outcome.in_launch) {
+  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. Without a
+   * filter its own code can send it to itself. */
+  if (kf_exit_from_outside(&end) && (!build->outcome.in_launch || kf_sandbox_has_filter())) {
     kf_err why = {.code = KF_OK};
     kf_fail(&why, KF_EIO, "builder: killed from outside");
     return replace_process(build, &why, err);

@@ -3,14 +3,30 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 enum {
   NS_PER_MS = 1000 * 1000,
   OPEN_LIMIT_MS = 10000, /* a runner that has not opened its device by then is given up */
   RETRY_MS = 2000,       /* after a failure */
 };
+
+kf_status kf_work_usable(const kf_work_root *work, kf_err *err) {
+  enum { ROOM_MIN_BYTES = 4 << 20 };
+  struct statvfs fs;
+  kf_status status = KF_OK;
+  if (statvfs(work->root, &fs) != 0) return kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
+  if (access(work->root, W_OK) != 0)
+    status = kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
+  else if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN_BYTES || (fs.f_files > 0 && fs.f_favail == 0))
+    status = kf_fail(err, KF_EIO, "%s: no space left on the device", work->root);
+  return status == KF_OK ? KF_OK
+                         : kf_err_hint(err, status, "make room there, or set TMPDIR to another folder");
+}
 
 kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err) {
   char name[64];

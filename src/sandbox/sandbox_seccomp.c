@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -179,15 +180,29 @@ static int allow_values(scmp_filter_ctx filter, int call, unsigned index, const 
   return 0;
 }
 
+/* raise and abort, and what glibc sends to threads (32 cancels, 33 changes ids); another process's threads
+ * cannot be named. Not SIGKILL: who ends by that was ended by others. */
+static int allow_own_signals(scmp_filter_ctx filter, uint64_t self) {
+  static const uint64_t signals[] = {SIGABRT, SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                     SIGTRAP, SIGTERM, SIGUSR1, 32,     33};
+  int rc = 0;
+  for (size_t i = 0; i < KF_COUNTOF(signals) && rc == 0; i++) {
+    struct scmp_arg_cmp match[] = {
+        {.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = UINT32_MAX, .datum_b = self},
+        {.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = UINT32_MAX, .datum_b = signals[i]}};
+    rc = allow(filter, SCMP_SYS(tgkill), 2, match);
+  }
+  return rc;
+}
+
 static int allow_conditional(scmp_filter_ctx filter) {
-  const uint64_t self[] = {(uint64_t)getpid()}, self_or_zero[] = {0, (uint64_t)getpid()};
+  const uint64_t self = (uint64_t)getpid(), self_or_zero[] = {0, (uint64_t)getpid()};
   const uint64_t controls[] = {F_DUPFD,      F_GETFD,         F_SETFD,      F_GETFL,     F_SETFL,
                                F_GETLK,      F_SETLK,         F_SETLKW,     F_OFD_GETLK, F_OFD_SETLK,
                                F_OFD_SETLKW, F_DUPFD_CLOEXEC, F_GETPIPE_SZ, F_GET_SEALS};
   const uint64_t ioctls[] = {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
   const uint64_t prctls[] = {PR_SET_NAME, PR_GET_NAME, PR_SET_VMA, PR_GET_DUMPABLE};
-  /* raise and abort; another process's threads cannot be named. */
-  int rc = allow_values(filter, SCMP_SYS(tgkill), 0, self, 1);
+  int rc = allow_own_signals(filter, self);
   if (rc == 0) rc = allow_values(filter, SCMP_SYS(fcntl), 1, controls, KF_COUNTOF(controls));
   if (rc == 0) rc = allow_values(filter, SCMP_SYS(ioctl), 1, ioctls, KF_COUNTOF(ioctls));
   if (rc == 0) rc = allow_values(filter, SCMP_SYS(prctl), 0, prctls, KF_COUNTOF(prctls));

@@ -3,45 +3,15 @@
 
 Usage: session.py KF_EVAL
 """
-import hashlib
-import json
 import os
-import pathlib
 import signal
-import subprocess
 import sys
 import time
 import unittest
 
-TASK_DIR = pathlib.Path(__file__).resolve().parent.parent / "cases" / "tasks" / "affine"
+from wireclient import ENDLESS, Evaluator, alive, descendants
+
 KF_EVAL = ""
-
-TASK = {
-    "name": "affine",
-    "language": "opencl",
-    "symbols": {"n": {"default": 4096, "min": 1, "max": 1048576}},
-    "args": [
-        {"name": "x", "role": "in", "type": "f32", "shape": ["n"], "fill": "normal"},
-        {"name": "y", "role": "out", "type": "f32", "shape": ["n"]},
-        {"name": "n", "role": "size", "type": "i32"},
-    ],
-    "kernel": {"opencl": "kernel.cl"},
-    "reference": {"file": "reference.c", "entry": "affine_ref"},
-    "compare": {"y": "bound"},
-    "error": {"kind": "calibrated"},
-    "determinism": "bitwise",
-    "baseline": "kernel",
-    "check": {"cases": [{"n": 1}, {"n": 33}]},
-    "measure": {"cases": [{"n": 65536}]},
-}
-
-ENDLESS = b"""//kf: launch affine global=(ceil(n,64)*64) local=(64) args=(x, y, n)
-__kernel void affine(__global const float *x, __global float *y, int n) {
-  volatile int go = 1;
-  while (go) ;
-  y[0] = x[0];
-}
-"""
 
 CORRECT_TOO = b"""//kf: launch affine global=(ceil(n,64)*64) local=(64) args=(x, y, n)
 __kernel void affine(__global const float *x, __global float *y, int n) {
@@ -54,75 +24,6 @@ __kernel void affine(__global const float *x, __global float *y, int n) {
 WRONG = CORRECT_TOO.replace(b"1.0f", b"1.5f")
 
 
-def sha(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-class Evaluator:
-    """One kf-eval; messages in, messages out."""
-
-    def __init__(self):
-        self.process = subprocess.Popen([KF_EVAL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.hello = self.read()
-        files = {name: (TASK_DIR / name).read_bytes() for name in ("kernel.cl", "reference.c")}
-        self.blobs = {sha(data): data for data in files.values()}
-        task = json.dumps({"task": TASK, "files": {name: sha(data) for name, data in files.items()}}).encode()
-        self.task = sha(task)
-        self.blobs[self.task] = task
-        self.kernel = sha(files["kernel.cl"])
-        self.device = self.hello["devices"][0]["id"] if self.hello["devices"] else ""
-
-    def read(self):
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
-
-    def send(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def put(self, data):
-        self.blobs[sha(data)] = data
-        self.process.stdin.write(json.dumps({"op": "put", "sha256": sha(data), "size": len(data)}).encode() + b"\n" + data)
-        self.process.stdin.flush()
-        return sha(data)
-
-    def judge(self, number, source=None, **fields):
-        self.send({"op": "judge", "id": number, "task": self.task, "device": self.device, "stage": 2, "against": None,
-                   "candidate": {"source": source or self.kernel, "binding": ""}, **fields})
-
-    def result(self, number=None):
-        """The next result, answering what is needed on the way."""
-        while True:
-            message = self.read()
-            if message is None:
-                raise AssertionError("kf-eval ended: " + self.process.stderr.read().decode())
-            if message["op"] == "need":
-                for name in message["sha256"]:
-                    self.put(self.blobs[name])
-            elif message["op"] == "result" and number in (None, message["id"]):
-                return message
-
-    def close(self):
-        self.process.stdin.close()
-        code = self.process.wait(timeout=20)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
-
-
-def descendants(pid):
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except (OSError, IndexError):
-                continue
-            if int(fields[1]) == pid and fields[0] != "Z":
-                found += [int(entry.name)] + descendants(int(entry.name))
-    return found
-
-
 def role_of(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[2].decode()
@@ -130,16 +31,10 @@ def role_of(pid):
         return ""
 
 
-def alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
 
 class Session(unittest.TestCase):
     def setUp(self):
-        self.e = Evaluator()
+        self.e = Evaluator(KF_EVAL)
         if not self.e.device:
             self.skipTest("no OpenCL device: " + self.e.hello["note"])
 
