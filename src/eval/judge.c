@@ -201,6 +201,7 @@ void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_v
   v->time_ns = twin->time_ns;
   v->time_low_ns = twin->time_low_ns;
   v->time_high_ns = twin->time_high_ns;
+  v->warm_ns = twin->warm_ns;
   v->evidence = twin->evidence;
   v->cell = twin->cell;
   snprintf(v->enforced, sizeof v->enforced, "%s", twin->enforced);

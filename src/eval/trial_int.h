@@ -51,8 +51,8 @@ void kf_trial_stop_checker(kf_trial *trial);
 kf_status kf_trial_quick(kf_trial *trial, kf_err *err); /* stage 0: two smallest check cases, one poison */
 kf_status kf_trial_full(kf_trial *trial,
                         kf_err *err); /* stage 2: all cases, both poisons, repeats, families */
-/* The candidate on a measure case with `seeds` seeds never used before, every output compared with the oracle's.
- * A failure decides the verdict. */
+/* The candidate on a measure case with `seeds` seeds never used before, every output compared with the
+ * oracle's. A failure decides the verdict. */
 kf_status kf_trial_recheck(kf_trial *trial, int measure_case, int seeds, kf_err *err);
 /* Stage 3: hidden seeds on the measure cases and hidden shapes; new process. */
 kf_status kf_trial_hidden(kf_trial *trial, kf_err *err);

@@ -62,7 +62,8 @@ static kf_status set_pace(kf__race *race, kf_race_case *c, int side, int64_t lim
   return KF_OK;
 }
 
-/* m: one call from measure.repeat_below_us on, else an odd number from 3 so that they last measure.value_us. */
+/* m: one call from measure.repeat_below_us on, else an odd number from 3 so that they last measure.value_us.
+ */
 static int calls_for(const kf_settings *settings, int64_t call_ns) {
   if (call_ns >= settings->measure_repeat_below_us * 1000) return 1;
   int64_t m = settings->measure_value_us * 1000 / (call_ns > 0 ? call_ns : 1);
@@ -277,8 +278,8 @@ kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options 
 /* ---- alone ---- */
 
 /* One value of each case; a case whose warm-up call was long is not called again. */
-static kf_status alone_once(kf__race *race, kf_race_case *cases, int ncases, int number, int64_t *ret_total_ns,
-                            kf_err *err) {
+static kf_status alone_once(kf__race *race, kf_race_case *cases, int ncases, int number,
+                            int64_t *ret_total_ns, kf_err *err) {
   kf_sample sample = {.block = number, .ncases = ncases, .candidate_first = true};
   int64_t total = 0;
   race->block_seed = draw(race->options->seed, (uint64_t)number, PURPOSE_BLOCK);

@@ -23,8 +23,8 @@ static void book_run(kf__race *race, const kf_race_case *c, const kf_racer *race
        kf_check_run_verdict(run, racer->rig->calls, c->inputs->case_text, &race->report->diagnosis));
 }
 
-/* The smaller of the two sides' medians, for both: an error of it shifts both alike, and a side that lingers over
- * its empty requests takes nothing off its calls. */
+/* The smaller of the two sides' medians, for both: an error of it shifts both alike, and a side that lingers
+ * over its empty requests takes nothing off its calls. */
 static int64_t empty_ns(const kf_race_report *report) {
   int64_t least = INT64_MAX;
   for (int side = 0; side < 2; side++) {

@@ -14,7 +14,7 @@
 /* Zero-initialised. */
 typedef struct {
   int calls;
-  int64_t least_gap_ns; /* smallest excess of wall over what the claim allows; of all calls */
+  int64_t least_gap_ns;              /* smallest excess of wall over what the claim allows; of all calls */
   int64_t gap_wall_ns, gap_child_ns; /* of that call */
   int claimed_too_long;              /* calls in which the child claims more than the judge saw */
   int64_t long_wall_ns, long_child_ns;

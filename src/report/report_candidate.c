@@ -41,8 +41,8 @@ typedef struct {
 } judgement;
 
 typedef struct {
-  int64_t id;       /* of the candidate */
-  kf_verdict *last; /* the one to show */
+  int64_t id;                /* of the candidate */
+  kf_verdict *last;          /* the one to show */
   char samples[KF_HASH_HEX]; /* the blob of its samples; "" if it has none */
   bool found;
   judgement list[JUDGEMENTS_MAX];

@@ -86,6 +86,31 @@ static void test_runner__stack_overflow(void **state) {
   fixture_run_done(&run);
 }
 
+static void test_runner__a_stopped_one_is_continued_by_its_request(void **state) {
+  (void)state;
+  fixture_run run;
+  run_source(KERNEL("y[get_global_id(0)] = 2 * x[get_global_id(0)];"), FIXTURE_CALL_MS, &run);
+  assert_int_equal(run.result.code, KF_RUN_OK);
+  float *y = kf_region_data(run.regions[1], 0);
+  for (unsigned k = 0; k < 2; k++) {
+    OK(kf_runner_stop(run.runner, &fixture_err));
+    y[5] = -1;
+    fixture_run_once(&run, k);
+    assert_int_equal(run.result.code, KF_RUN_OK);
+    assert_true(run.times.wall_ns > 0 && run.times.child_ns <= run.times.wall_ns);
+    assert_true(y[5] == (k ? 10.0f : -1.0f)); /* no call is none */
+  }
+  fixture_run_done(&run);
+}
+
+static void test_runner__is_never_asked_for_more_than_one_call(void **state) {
+  (void)state;
+  fixture_run run;
+  run_source(KERNEL("y[0] = 1;"), FIXTURE_CALL_MS, &run);
+  assert_int_equal(kf_runner_run(run.runner, 2, 0, &run.times, &run.result, &fixture_err), KF_EBUG);
+  fixture_run_done(&run);
+}
+
 static void test_runner__endless_kernel_is_killed_in_time(void **state) {
   (void)state;
   enum { LIMIT_MS = 700, TRIES = 3 };
@@ -207,6 +232,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_runner__guards_show_a_write_into_the_slack),
       cmocka_unit_test(test_runner__crash_elsewhere),
       cmocka_unit_test(test_runner__stack_overflow),
+      cmocka_unit_test(test_runner__a_stopped_one_is_continued_by_its_request),
+      cmocka_unit_test(test_runner__is_never_asked_for_more_than_one_call),
       cmocka_unit_test(test_runner__endless_kernel_is_killed_in_time),
       cmocka_unit_test(test_runner__printf_flood_is_cut),
       cmocka_unit_test(test_runner__launch_without_code_fails_cleanly),
