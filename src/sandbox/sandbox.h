@@ -1,5 +1,5 @@
 /* sandbox.h - the base layer a child puts on itself before it touches anything foreign: seccomp allow-list,
- * Landlock, rlimits, no_new_privs, dumpable off (docs/internals/cheats.md, C2 to C6). Needs no
+ * Landlock, rlimits, no_new_privs, dumpable off (docs/internals/cheats.md, rows 4, 29, 35 to 37). Needs no
  * privileges. Where the kernel lacks a layer the rest still applies; ret_enforced says what does ("seccomp
  * landlock rlimits"). */
 #ifndef KF_SANDBOX_SANDBOX_H

@@ -1,7 +1,7 @@
 /* sandbox_seccomp.c - the system call layer: allow-lists. What is not listed fails with EPERM, without side
  * effects.
  *
- * Nothing in the lists names another process (docs/internals/cheats.md, C3): no kill, ptrace, process_vm,
+ * Nothing in the lists names another process (docs/internals/cheats.md, row 37): no kill, ptrace, process_vm,
  * pidfd, prlimit of others, priorities or affinity; also not through fcntl (F_SETOWN would send SIGIO to any
  * process) or ioctl (FIOSETOWN). clone3 answers ENOSYS because its flags lie in memory where a filter cannot
  * see them: glibc then uses clone. */

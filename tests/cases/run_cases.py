@@ -12,8 +12,8 @@ docs/internals/cheats.md), screen (off: it is about what stands behind the scree
   check    judged alone, as `kf eval` does (this if left out);
   race     judged against the twin;
   confirm  judged against the twin up to the confirmation, hidden shapes included.
-With `no_gain: allowed` a race may also end as correct and not faster, a confirmation as not confirmed: the trick ran, and
-gained nothing.
+With `no_gain: allowed` a race may also end as correct and not faster (by a tenth), a confirmation as not confirmed: the
+trick ran, and gained nothing.
 
 Usage: run_cases.py KF [NAME...]                                      the cases of this folder, with `kf eval --json`
        run_cases.py KF_EVAL --pairs FOLDER [--group I/N] [NAME...]    pairs, in one session of the evaluator
@@ -31,6 +31,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 SETTINGS = {"verify.call_timeout_ms": 5000}  # of a session: a kernel that hangs must not take half a minute
 AT_ONCE = 3  # requests in flight, so that builds overlap
+GAIN = 1.1  # a hostile kernel and its twin are not quite the same code; the tricks are written to win more than this
 
 
 def read_header(head):
@@ -108,9 +109,10 @@ def gained(case, verdict):
     """A hostile kernel that was let through: what it won by it, or "" where it won nothing and that is right."""
     if case.get("no_gain") != "allowed":
         return "correct"
-    if case["mode"] == "confirm":
-        return "confirmed" if verdict.get("confirmed") else ""
-    return "faster" if (verdict.get("speedup") or {}).get("outcome") == "faster" else ""
+    race = verdict.get("speedup") or {}
+    if race.get("outcome") != "faster" or (race.get("median") or 0) < GAIN:
+        return ""
+    return "faster" if case["mode"] == "race" else "confirmed" if verdict.get("confirmed") else ""
 
 
 def pair_faults(case, title, verdict):
