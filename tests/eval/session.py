@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from wireclient import ENDLESS, Evaluator, alive, descendants
+from wireclient import ENDLESS, Evaluator, alive, descendants, role_of
 
 KF_EVAL = ""
 
@@ -22,14 +22,6 @@ __kernel void affine(__global const float *x, __global float *y, int n) {
 """
 
 WRONG = CORRECT_TOO.replace(b"1.0f", b"1.5f")
-
-
-def role_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[2].decode()
-    except (OSError, IndexError):
-        return ""
-
 
 
 class Session(unittest.TestCase):
