@@ -328,8 +328,8 @@ static bool is_same_request(const kf_artefact *a, const kf_artefact *b) {
 }
 
 /* Whether another source with the same code may answer for this one, and under which key: all that the
- * judgement depends on. Asked for a race with its own source, for a given number of blocks or for a confirmation
- * the client wants a measurement, whatever the code. */
+ * judgement depends on. Asked for a race with its own source, for a given number of blocks or for a
+ * confirmation the client wants a measurement, whatever the code. */
 static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash *ret_key,
                       bool *ret_same_code) {
   kf_hash code, opponent = {{0}};
@@ -337,8 +337,8 @@ static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash 
   *ret_same_code = false;
   if (judgement->verified || judgement->blocks_min || judgement->stage >= 3) return false;
   if (!kf_twin_code(job->candidate, &code)) return false;
-  if (job->against && (is_same_request(job->candidate, job->against) ||
-                       !kf_twin_code(job->against, &opponent)))
+  if (job->against &&
+      (is_same_request(job->candidate, job->against) || !kf_twin_code(job->against, &opponent)))
     return false;
   *ret_same_code = job->against && kf_hash_equal(&code, &opponent);
   kf_hasher_init(&hasher);
@@ -391,11 +391,22 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
   return status;
 }
 
+/* What failed while the disk was full (what the candidate itself has written is removed by now) may have
+ * failed for that: no verdict, and nothing of it is kept. */
+static kf_status blame_disk(kf_session *session, kf_job *job, kf_err *err) {
+  kf_status status = kf_work_usable(&session->work, err);
+  if (status == KF_OK || !job->candidate->failed) return status;
+  job->candidate->state = KF_ARTEFACT_BROKEN;
+  job->candidate->error = (kf_err){.code = status};
+  return status;
+}
+
 static kf_status run_judge(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
   json_t *json = NULL;
   kf_verdict *verdict = kf_calloc(1, sizeof *verdict); /* large: not for the stack */
   if (!verdict) return kf_nomem(err);
   kf_status status = judge(session, job, verdict, err);
+  if (status == KF_OK && verdict->kind != KF_VERDICT_CORRECT) status = blame_disk(session, job, err);
   if (status == KF_OK) status = kf_verdict_to_json(verdict, &json, err);
   kf_free(verdict);
   KF_TRY(status);

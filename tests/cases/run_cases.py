@@ -8,7 +8,7 @@ diagnosis (kind), text, evidence (parts of the diagnosis), cell, not_in_log.
 A pair (--pairs): a hostile kernel and an honest one that looks alike. The header, then `--- hostile` or `--- hostile NAME`
 before each hostile kernel and `--- honest` before the twin; `--- shared` text stands before all of them. The twin must
 be correct. A hostile kernel must get a verdict of `expect`, which never holds `correct`. Further keys: row (of
-docs/internals/cheats.md), and mode:
+docs/internals/cheats.md), screen (off: it is about what stands behind the screen of sources), and mode:
   check    judged alone, as `kf eval` does (this if left out);
   race     judged against the twin;
   confirm  judged against the twin up to the confirmation, hidden shapes included.
@@ -20,6 +20,7 @@ Usage: run_cases.py KF [NAME...]                                      the cases 
 """
 import argparse
 import collections
+import itertools
 import json
 import pathlib
 import subprocess
@@ -135,18 +136,19 @@ def in_short(verdict):
 class Pairs:
     """One session of the evaluator, started anew only if it ends."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, settings):
         sys.path.insert(0, str(HERE.parent / "eval"))
         import session  # the protocol's other end, as its own tests use it
         session.KF_EVAL = program
         self.new, self.folder, self.evaluator, self.number = session.Evaluator, folder, None, 0
+        self.settings = settings
 
     def start(self):
         self.evaluator = self.new()
         if not self.evaluator.device:
             print("skipped: no OpenCL device: " + self.evaluator.hello["note"])
             sys.exit(0)
-        self.evaluator.send({"op": "hello", "protocol": [1, 0], "settings": SETTINGS})
+        self.evaluator.send({"op": "hello", "protocol": [1, 0], "settings": self.settings})
 
     def task(self, name):
         """The hash of the task's message; task.yaml is written as JSON, which YAML contains."""
@@ -205,7 +207,11 @@ def run_pairs(program, folder, group, names):
         case["name"] = path.stem
         jobs += [(case, title, kernels) for title in kernels]
     failed, begun = 0, time.monotonic()
-    for (case, title, _), verdict, why in Pairs(program, folder).verdicts(jobs):
+    screened = [job for job in jobs if job[0].get("screen") != "off"]
+    others = [job for job in jobs if job[0].get("screen") == "off"]
+    without = dict(SETTINGS, **{"sandbox.screen": False})
+    for (case, title, _), verdict, why in itertools.chain(Pairs(program, folder, SETTINGS).verdicts(screened),
+                                                          Pairs(program, folder, without).verdicts(others)):
         problems = [why] if verdict is None else list(pair_faults(case, title, verdict))
         failed += bool(problems)
         print(f"{'FAIL' if problems else 'ok  '} {case['name']}, {title}: {in_short(verdict) if verdict else 'no verdict'}", flush=True)
