@@ -136,20 +136,26 @@ static kf_status judge_files(evaluation *e, kf_err *err) {
   return KF_OK;
 }
 
+/* The first file's language decides on the device; all files are judged there. */
+static kf_status evaluate(evaluation *e, kf_err *err) {
+  size_t count = e->args->files.count;
+  const char *first = count > 0 ? e->args->files.items[0] : NULL;
+  KF_TRY(kf_judge_device(e->judge, e->cli->common.device, e->task, first, &e->device, err));
+  kf_language language = kf_device_language(e->device);
+  e->own = e->task->kernel[language];
+  if (count > 0) return judge_files(e, err);
+  KF_TRY(kf_input_own_kernel(e->task, language, &e->own, err));
+  return judge_source(e, e->own->path, e->own->bytes, e->own->len, err);
+}
+
 kf_status kf_cmd_eval(kf_cli *cli, const void *args_, kf_err *err) {
   const eval_args *args = args_;
   KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
   KF_TRY(kf_input_task(args->task, &task, err));
-  kf_language language = KF_LANG_OPENCL;
-  KF_TRY(kf_input_language(task, &language, err));
-  evaluation e = {.cli = cli, .args = args, .task = task, .own = task->kernel[language], .all_correct = true};
-  if (args->files.count == 0) KF_TRY(kf_input_own_kernel(task, &e.own, err));
+  KF_TRY(kf_input_judged(task, err));
+  evaluation e = {.cli = cli, .args = args, .task = task, .all_correct = true};
   kf_status status = kf_judge_open(&cli->settings, &e.judge, err);
-  if (status == KF_OK) status = kf_judge_device(e.judge, cli->common.device, &e.device, err);
-  if (status == KF_OK && args->files.count == 0)
-    status = judge_source(&e, e.own->path, e.own->bytes, e.own->len, err);
-  else if (status == KF_OK)
-    status = judge_files(&e, err);
+  if (status == KF_OK) status = evaluate(&e, err);
   kf_judge_free(e.judge);
   cli->exit_code = e.all_correct ? 0 : 1;
   return status;

@@ -51,6 +51,7 @@ static kf_status run_initial(void *context, kf_inputs *inputs, void *ret_outputs
   kf_calls *calls = NULL;
   kf_rig *rig = NULL;
   kf_runner *runner = NULL;
+  int64_t workspace = 0;
   kf_run_result run = {0};
   char work_dir[KF_PATH_MAX] = "";
   kf_status status = kf_plan_resolve(initial->plan, inputs->task, &initial->binding, inputs->symbols,
@@ -58,6 +59,8 @@ static kf_status run_initial(void *context, kf_inputs *inputs, void *ret_outputs
   if (status == KF_EREFUSED)
     return kf_fail(err, KF_ENOTFOUND, "the initial kernel's plan refuses %s", inputs->case_text);
   if (status != KF_OK) return status;
+  KF_GO(kf_artefact_workspace(initial, inputs->symbols, &workspace, err));
+  kf_calls_add_workspace(calls, workspace);
   KF_GO(kf_rig_new(inputs, calls, means->device->base_align, &rig, err));
   KF_GO(kf_work_dir(means->work, "initial", work_dir, err));
   kf_runner_options options = {.device_id = means->device->id,

@@ -20,6 +20,20 @@ bool kf_language_parse(const char *name, kf_language *ret_language) {
   return false;
 }
 
+bool kf_language_of_file(const char *name, kf_language *ret_language) {
+  static const struct {
+    const char *ending;
+    kf_language language;
+  } endings[] = {{".cl", KF_LANG_OPENCL}, {".cu", KF_LANG_CUDA}, {".hip", KF_LANG_HIP}, {".c", KF_LANG_C}};
+  const char *dot = strrchr(name, '.');
+  for (size_t i = 0; dot != NULL && i < KF_COUNTOF(endings); i++)
+    if (strcmp(dot, endings[i].ending) == 0) {
+      *ret_language = endings[i].language;
+      return true;
+    }
+  return false;
+}
+
 static kf_status read_name(kf__schema *s, const kf__node *root) {
   const kf__node *node;
   const char *text;
