@@ -2,8 +2,9 @@
 """Judges every tests/cases/*.kft with `kf eval --json` and compares the verdict with the one the case names.
 
 A case: header lines `key: value` (first line a comment that says what it shows), a line `---`, then the kernel.
-Keys: task (folder below tasks/), binding, set (NAME=VALUE), expect (verdicts that are right), and what must appear:
-diagnosis (kind), text, evidence (parts of the diagnosis), cell, not_in_log.
+Keys: task (folder below tasks/), file (the kernel's name, by default kernel.cl), binding, set (NAME=VALUE), expect
+(verdicts that are right), and what must appear: diagnosis (kind), text, evidence (parts of the diagnosis), cell,
+not_in_log.
 Usage: run_cases.py KF [NAME...]
 """
 import json
@@ -32,7 +33,7 @@ def read_case(path):
 
 def judge(kf, case, kernel):
     with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "kernel.cl")
+        source = pathlib.Path(folder, case.get("file", "kernel.cl"))
         source.write_text(kernel)
         command = [kf, "eval", str(HERE / "tasks" / case["task"]), str(source), "--json"]
         if "binding" in case:
