@@ -239,6 +239,11 @@ static kf_status take_frame(kf_build *build, uint32_t kind, const char *bytes, s
     return kf_buf_append(&build->entries, bytes, len, err);
   case KF_BUILD_ARTEFACT:
     return kf_buf_append(&build->artefact, bytes, len, err);
+  case KF_BUILD_FACTS:
+    if (len != sizeof build->outcome.facts || build->outcome.in_launch)
+      return kf_fail(err, KF_EPROTO, "builder: facts of %zu bytes, or late", len);
+    memcpy(&build->outcome.facts, bytes, len);
+    return KF_OK;
   case KF_BUILD_WORKSPACE:
     return kf_buf_append(&build->workspace, bytes, len, err);
   case KF_BUILD_RESULT:

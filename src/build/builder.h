@@ -37,6 +37,7 @@ typedef struct {
   char *artefact;       /* kf_free */
   size_t artefact_len;
   char *log; /* compiler log, cut at 64 KiB, paths of the work folder removed; never NULL when finished */
+  kf_host_facts facts; /* host form */
   int64_t *workspace; /* host form with kf_workspace: bytes for each plan of the request; else NULL */
   kf_entry_info *entries; /* want_entries */
   int nentries;

@@ -97,6 +97,8 @@ static kf_status save_and_ask(builder_state *state, kf_backend *backend, kf_prog
   kf_status status = kf_backend_save(backend, program, &binary, err);
   if (status == KF_OK) kf_host_object_check(binary.data, binary.len, &found);
   if (status == KF_OK) status = send_frame(state->fd, KF_BUILD_ARTEFACT, binary.data, binary.len, err);
+  if (status == KF_OK)
+    status = send_frame(state->fd, KF_BUILD_FACTS, kf_program_facts(program), sizeof(kf_host_facts), err);
   kf_buf_done(&binary);
   if (status != KF_OK || !found.has_workspace) return status; /* what may not be loaded is the judge's to say */
   KF_TRY(send_frame(state->fd, KF_BUILD_IN_LAUNCH, NULL, 0, err));

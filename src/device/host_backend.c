@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "device/host_asm.h"
 #include "device/host_cc.h"
 #include "device/host_object.h"
 #include <dlfcn.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #define SOURCE_FILE "kernel.c"
+#define ASSEMBLY_FILE "kernel.s"
 #define OBJECT_FILE "kernel.so"
 #define HEADER_FILE "kf_call.h"
 
@@ -55,6 +57,7 @@ typedef struct {
   void *handle; /* NULL: not loaded */
   run_fn run;
   workspace_fn workspace; /* NULL: not exported */
+  kf_host_facts facts;    /* of a compiled one */
 } host_program;
 
 static void host_close(kf_backend *base) {
@@ -115,30 +118,33 @@ static kf_status add_options(char *options, char **argv, int count, int max, kf_
   return KF_OK;
 }
 
-/* -nostartfiles leaves the object without any code of its own that runs at load; hidden symbols and a System V
- * hash table keep the look at it (host_object.h) simple. */
-static kf_status run_compiler(char *compiler, char *options, kf_buf *log, int *ret_code, kf_err *err) {
-  enum { WORDS_MAX = 128 };
-  static char fixed[][64] = {"-std=gnu17",
-                             "-O3",
-                             "-march=native",
-                             "-fopenmp",
-                             "-fPIC",
-                             "-shared",
-                             "-fvisibility=hidden",
-                             "-nostartfiles",
-                             "-Wl,-z,relro,-z,now,-z,defs,--hash-style=sysv,--as-needed",
-                             "-I.",
-                             SOURCE_FILE,
-                             "-o",
-                             OBJECT_FILE,
-                             "-lm"};
-  char *argv[WORDS_MAX] = {compiler};
+enum { WORDS_MAX = 128 };
+
+static kf_status run_compiler(char *compiler, const char *const *fixed, char *options, kf_buf *log, int *ret_code,
+                              kf_err *err) {
+  char words[32][64], *argv[WORDS_MAX] = {compiler};
   int count = 1;
-  for (size_t i = 0; i < KF_COUNTOF(fixed); i++)
-    argv[count++] = fixed[i];
+  for (int i = 0; fixed[i]; i++) {
+    snprintf(words[i], sizeof words[i], "%s", fixed[i]);
+    argv[count++] = words[i];
+  }
   KF_TRY(add_options(options, argv, count, WORDS_MAX, err));
   return kf_host_cc_run(argv, log, ret_code, err);
+}
+
+/* To assembly first, which is the evidence of what the kernel is, then to the object. -nostartfiles leaves the
+ * object without any code of its own that runs at load; hidden symbols and a System V hash table keep the look at
+ * it (host_object.h) simple. */
+static kf_status compile_and_link(char *compiler, char *options, kf_buf *log, int *ret_code, kf_err *err) {
+  static const char *const compile[] = {"-std=gnu17", "-O3", "-march=native", "-fopenmp",    "-fPIC",
+                                        "-fvisibility=hidden", "-I.", "-S", SOURCE_FILE, "-o",
+                                        ASSEMBLY_FILE,         NULL};
+  static const char *const assemble[] = {
+      "-fopenmp",    "-shared", "-nostartfiles", "-Wl,-z,relro,-z,now,-z,defs,--hash-style=sysv,--as-needed",
+      ASSEMBLY_FILE, "-o",      OBJECT_FILE,     "-lm", NULL};
+  char none[] = "";
+  KF_TRY(run_compiler(compiler, compile, options, log, ret_code, err));
+  return *ret_code == 0 ? run_compiler(compiler, assemble, none, log, ret_code, err) : KF_OK;
 }
 
 /* In the work folder, which is the current one. */
@@ -150,8 +156,22 @@ static kf_status compile_file(const char *source, size_t len, const char *option
   KF_TRY(kf_fs_write(SOURCE_FILE, source, len, err));
   char *words = kf_strdup(options);
   if (!words) return kf_nomem(err);
-  kf_status status = run_compiler(compiler, words, log, ret_code, err);
+  kf_status status = compile_and_link(compiler, words, log, ret_code, err);
   kf_free(words);
+  return status;
+}
+
+static kf_status read_outputs(kf_program **ret_program, kf_err *err) {
+  kf_buf object, assembly;
+  kf_buf_init(&object, KF_HOST_OBJECT_MAX);
+  kf_buf_init(&assembly, KF_HOST_OBJECT_MAX);
+  kf_status status = kf_fs_read(OBJECT_FILE, &object, err);
+  if (status == KF_OK) status = kf_fs_read(ASSEMBLY_FILE, &assembly, err);
+  size_t len = object.len;
+  if (status == KF_OK) status = new_program(kf_buf_take(&object), len, ret_program, err);
+  if (status == KF_OK) kf_host_asm_read(kf_buf_text(&assembly), assembly.len, &((host_program *)*ret_program)->facts);
+  kf_buf_done(&object);
+  kf_buf_done(&assembly);
   return status;
 }
 
@@ -166,14 +186,9 @@ static kf_status host_compile(kf_backend *base, const char *source, size_t len, 
     kf__result_set(ret_result, KF_RUN_BUILD_FAILED, code, "cc: exit code %d", code);
     return KF_OK;
   }
-  kf_buf object;
-  kf_buf_init(&object, KF_HOST_OBJECT_MAX);
-  kf_status status = kf_fs_read(OBJECT_FILE, &object, err);
-  size_t object_len = object.len;
-  if (status == KF_OK) status = new_program(kf_buf_take(&object), object_len, ret_program, err);
-  kf_buf_done(&object);
-  if (status == KF_OK) kf__result_set(ret_result, KF_RUN_OK, 0, "built");
-  return status;
+  KF_TRY(read_outputs(ret_program, err));
+  kf__result_set(ret_result, KF_RUN_OK, 0, "built");
+  return KF_OK;
 }
 
 /* Loads the object once, if it may be loaded. */
@@ -222,6 +237,10 @@ static kf_status host_save(kf_backend *base, kf_program *program_base, kf_buf *b
   (void)base;
   const host_program *program = (const host_program *)program_base;
   return kf_buf_append(binary, program->object, program->len, err);
+}
+
+const kf_host_facts *kf_program_facts(const kf_program *program) {
+  return &((const host_program *)program)->facts;
 }
 
 static kf_status host_entries(kf_program *program, kf_entry_info *ret_entries, int max, int *ret_count,

@@ -380,11 +380,29 @@ static kf_status extract(kf_artefacts *artefacts, kf_artefact *artefact, kf_err 
   return status;
 }
 
+/* Compiled evidence in the words of the syntax tree's (docs/formats/host-form.md, Place in the archive). */
+static kf_evidence host_evidence(const kf_artefact *artefact) {
+  const kf_host_facts *facts = &artefact->outcome.facts;
+  kf_evidence evidence = {.known = !artefact->failed,
+                          .launches = 1,
+                          .vector_width = facts->vector_width,
+                          .accumulators = facts->accumulators,
+                          .async_or_prefetch = facts->prefetches,
+                          .staged_local = artefact->outcome.workspace != NULL,
+                          .barrier = facts->threads,
+                          .subgroup = facts->barriers,
+                          .global_atomic = facts->atomics};
+  snprintf(evidence.source, sizeof evidence.source, "assembly");
+  return evidence;
+}
+
 void kf_artefact_evidence(kf_artefacts *artefacts, kf_artefact *artefact) {
   if (artefact->evidence_done) return;
   artefact->evidence_done = true;
-  /* The table of what built-ins do is for OpenCL C: of C nothing is known yet (docs/formats/host-form.md). */
-  if (kf_device_is_host(artefact->device->id)) return;
+  if (kf_device_is_host(artefact->device->id)) {
+    artefact->evidence = host_evidence(artefact);
+    return;
+  }
   /* Without evidence the cell is unknown, which the verdict shows; a candidate is not worse for it. */
   if (extract(artefacts, artefact, NULL) != KF_OK) memset(&artefact->evidence, 0, sizeof artefact->evidence);
 }

@@ -202,6 +202,7 @@ static kf_status ask_proposer(kf__driver *driver, const kf__proposal *proposal, 
       .task = driver->task,
       .language = driver->config.language,
       .device_name = driver->device.name,
+      .compiler = kf_device_is_host(driver->device.id) ? driver->device.driver : NULL,
       .limits = &driver->device.limits,
       .target = proposal->target[0] ? proposal->target : NULL,
   };
