@@ -46,6 +46,7 @@ static kf_status spawn(const kf_buf *request, const char *work_dir, kf_child **r
                               .nfds = 1,
                               .memory_bytes = address_limit(),
                               .file_bytes = 1 << 20,
+                              .foreign = true,
                               .rss_bytes = (int64_t)MEMORY_MIB << 20};
   KF_GO(kf_child_spawn(&options, ret_child, err));
   *ret_fd = fds[0];

@@ -99,6 +99,7 @@ static kf_status start(const kf_cc_request *request, const kf_buf *words, kf_chi
                               .memory_bytes = kf_role_address_limit((int64_t)1 << MEMORY_BYTES_SHIFT),
                               .file_bytes = OBJECT_MAX,
                               .may_fork = true,
+                              .foreign = true,
                               .rss_bytes = (int64_t)1 << MEMORY_BYTES_SHIFT};
   KF_GO(kf_child_spawn(&options, ret_child, err));
 out:

@@ -133,11 +133,10 @@ static kf_status do_plan(runner_state *state, const incoming *in, kf_runner_repl
   return status;
 }
 
-static kf_status do_run(runner_state *state, const incoming *in, kf_runner_reply *reply, kf_err *err) {
-  static const char done = KF_RUNNER_DONE;
+static kf_status do_run(const runner_state *state, const incoming *in, kf_runner_reply *reply, kf_err *err) {
   if (!state->planned) return kf_fail(err, KF_EPROTO, "runner: run out of order");
-  KF_TRY(kf_backend_run(state->backend, in->request.k, &reply->child_ns, &reply->result, err));
-  return kf_fs_write_fd(state->fd, &done, 1, err);
+  if (in->request.k > 1) return kf_fail(err, KF_EPROTO, "runner: %u calls in one request", in->request.k);
+  return kf_backend_run(state->backend, in->request.k, &reply->child_ns, &reply->result, err);
 }
 
 static kf_status serve(runner_state *state, const incoming *in, kf_runner_reply *reply, kf_err *err) {

@@ -10,13 +10,6 @@
 
 enum { IDLE_ARTEFACTS_MAX = 64, OPTIONS_MAX = 16384, LAZY_COMPILE_MS = 10000 };
 
-kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err) {
-  char name[64];
-  snprintf(name, sizeof name, "%s-%u", what, work->next++);
-  KF_TRY(kf_fs_join(ret_path, work->root, name, err));
-  return kf_fs_mkdirs(ret_path, err);
-}
-
 static void free_calls(kf_calls **calls, int count) {
   for (int i = 0; i < count; i++)
     kf_calls_free(calls[i]);
@@ -39,7 +32,11 @@ static void key_of(const kf_artefact_request *request, kf_hash *ret_key) {
   kf_hasher_init(&hasher);
   kf_hasher_add(&hasher, request->task->id.bytes, sizeof request->task->id.bytes);
   kf_hasher_add_text(&hasher, request->device->id);
+  /* What compiles: driver and program version; the flags follow from source and binding. */
+  kf_hasher_add_text(&hasher, request->device->platform);
+  kf_hasher_add_text(&hasher, request->device->name);
   kf_hasher_add_text(&hasher, request->device->driver);
+  kf_hasher_add_text(&hasher, KF_VERSION);
   kf_hasher_add_text(&hasher, request->binding);
   kf_hasher_add_text(&hasher, request->salt);
   kf_hasher_add(&hasher, request->source, request->source_len);
@@ -181,7 +178,8 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
   KF_CLEANUP(kf_buf_done) kf_buf options;
   kf_buf_init(&options, OPTIONS_MAX);
   KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
-  KF_TRY(kf_work_dir(artefacts->work, "build", artefact->work_dir, err));
+  kf_build *spare = kf_spares_builder(artefacts->spares, artefact->device, artefact->work_dir);
+  if (!spare) KF_TRY(kf_work_dir(artefacts->work, "build", artefact->work_dir, err));
   kf_build_request request = {.device_id = artefact->device->id,
                               .source = artefact->source,
                               .source_len = artefact->source_len,
@@ -193,7 +191,8 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
                               .timeout_ms = artefacts->settings->build_timeout_ms,
                               .launch_timeout_ms =
                                   artefacts->settings->verify_call_timeout_ms + LAZY_COMPILE_MS,
-                              .memory_bytes = artefacts->settings->sandbox_memory_mib << 20};
+                              .memory_bytes = artefacts->settings->sandbox_memory_mib << 20,
+                              .spare = spare};
   KF_TRY(kf_build_start(&request, &artefact->build, err));
   artefact->state = KF_ARTEFACT_BUILDING;
   artefacts->building++;
@@ -316,7 +315,8 @@ static kf_artefact *oldest_queued(kf_artefacts *artefacts) {
 }
 
 void kf_artefacts_pump(kf_artefacts *artefacts) {
-  if (artefacts->paused) return;
+  if (artefacts->paused || artefacts->pumping) return;
+  artefacts->pumping = true;
   for (kf_artefact *a = artefacts->first; a; a = a->next)
     if (a->state == KF_ARTEFACT_BUILDING) step_build(artefacts, a);
   while (artefacts->building < jobs_max(artefacts)) {
@@ -325,6 +325,8 @@ void kf_artefacts_pump(kf_artefacts *artefacts) {
     if (!next) break;
     if (start_build(artefacts, next, &err) != KF_OK) break_artefact(next, &err);
   }
+  kf_spares_pump(artefacts->spares, artefacts->building == 0);
+  artefacts->pumping = false;
 }
 
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max) {
@@ -337,12 +339,14 @@ int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max)
 
 void kf_artefacts_pause(kf_artefacts *artefacts) {
   artefacts->paused = true;
+  kf_spares_pause(artefacts->spares);
   for (kf_artefact *a = artefacts->first; a; a = a->next)
     if (a->state == KF_ARTEFACT_BUILDING) kf_build_pause(a->build, NULL);
 }
 
 void kf_artefacts_resume(kf_artefacts *artefacts) {
   artefacts->paused = false;
+  kf_spares_resume(artefacts->spares);
   for (kf_artefact *a = artefacts->first; a; a = a->next)
     if (a->state == KF_ARTEFACT_BUILDING) kf_build_resume(a->build, NULL);
 }

@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "behavior/behavior.h"
 #include "build/builder.h"
+#include "eval/spares.h"
 #include "wire/verdict.h"
 
 #include <poll.h>
@@ -47,19 +48,13 @@ typedef struct kf_artefact {
   struct kf_artefact *next;
 } kf_artefact;
 
-/* Private folders below one root, numbered. */
-typedef struct {
-  char root[KF_PATH_MAX];
-  unsigned next;
-} kf_work_root;
-kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err);
-
 typedef struct {
   kf_artefact *first;
   const kf_settings *settings;
   kf_work_root *work;
+  kf_spares *spares;
   int building;
-  bool paused;
+  bool paused, pumping;
 } kf_artefacts;
 
 typedef struct {
@@ -78,10 +73,12 @@ typedef struct {
 kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request,
                           kf_artefact **ret_artefact, kf_err *err);
 void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact);
-/* Starts queued builds and advances running ones; never blocks. */
+/* Starts queued builds, advances running ones, tends the spares; never blocks. Does nothing when called from
+ * within itself (kf_child_meanwhile). */
 void kf_artefacts_pump(kf_artefacts *artefacts);
 /* Descriptors of running builds, for poll. */
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max);
+/* Builds and spares that are starting stand still. */
 void kf_artefacts_pause(kf_artefacts *artefacts);
 void kf_artefacts_resume(kf_artefacts *artefacts);
 /* Host form: bytes of workspace for a shape that was built for, 0 where the kernel asks for none; KF_ENOTFOUND for

@@ -37,6 +37,7 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
   snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
   snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
   snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
+  snprintf(v->enforced, sizeof v->enforced, "%s", candidate->outcome.enforced); /* until a runner is up */
   v->build_ms = candidate->outcome.wall_ms;
   if (candidate->outcome.artefact) {
     kf_hash hash;
@@ -107,6 +108,24 @@ static kf_status verify_and_time(kf_trial *trial, kf_err *err) {
   return kf_trial_decided(trial) ? KF_OK : kf_trial_alone(trial, err);
 }
 
+/* The opponent's machine code from another source: verified like any other, since nobody here knows whether
+ * the opponent was, and then a tie without a race. */
+static kf_status verify_same_code(kf_trial *trial, kf_err *err) {
+  kf_verdict *v = trial->verdict;
+  if (trial->judgement->stage >= 2) {
+    kf_trial_say(trial, "verifying");
+    int64_t begun = kf_now_ms();
+    KF_TRY(kf_trial_full(trial, err));
+    v->verify_ms += kf_now_ms() - begun;
+    if (kf_trial_decided(trial)) return KF_OK;
+  }
+  v->stage = trial->judgement->stage >= 2 ? 2 : 1;
+  v->race.outcome = KF_RACE_TIE;
+  v->race.level = 1;
+  snprintf(v->race.why, sizeof v->race.why, "the same machine code as the opponent's: not raced");
+  return KF_OK;
+}
+
 static kf_status confirm(kf_trial *trial, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   if (j->stage < 3 || kf_trial_decided(trial) || !j->against) return KF_OK;
@@ -128,8 +147,11 @@ static kf_status run_stages(kf_trial *trial, kf_err *err) {
     if (kf_trial_decided(trial)) return KF_OK;
   }
   find_cell(trial);
+  KF_TRY(kf_trial_settle(trial, 0, err));
+  if (kf_trial_decided(trial)) return KF_OK;
   /* A confirmation measures in its own processes: the race before it would only be repeated. */
   if (j->verified && j->stage < 3) KF_TRY(stages_of_verified(trial, err));
+  if (j->same_code && j->stage >= 1) return verify_same_code(trial, err);
   if (!j->verified && j->against && j->stage >= 1) KF_TRY(verify_and_race(trial, err));
   if (!j->verified && !j->against) KF_TRY(verify_and_time(trial, err));
   return confirm(trial, err);
@@ -156,11 +178,35 @@ static void advise(kf_verdict *v) {
       {KF_VERDICT_IMPRECISE, "accumulate in the declared type, without reordering beyond it"},
       {KF_VERDICT_SLOW, "far slower than its rivals: start from another structure"},
       {KF_VERDICT_IMPLAUSIBLE, "faster than memory allows: find what was skipped"},
+      {KF_VERDICT_CHEAT, "do only what a kernel does: its arguments in, its outputs out"},
       {KF_VERDICT_UNSTABLE, "measure again on a quieter machine"},
   };
   for (size_t i = 0; i < KF_COUNTOF(advice); i++)
     if (advice[i].kind == v->kind) snprintf(v->next_why, sizeof v->next_why, "%s", advice[i].why);
   if (v->kind != KF_VERDICT_CORRECT) snprintf(v->next_command, sizeof v->next_command, "kf eval TASK FILE");
+}
+
+void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_verdict *ret_verdict) {
+  kf_verdict *v = ret_verdict;
+  fill_header(judgement, v);
+  v->kind = twin->kind;
+  v->stage = twin->stage;
+  v->diagnosis = twin->diagnosis;
+  kf_race_result race = twin->race;
+  memcpy(race.against, v->race.against, sizeof race.against);
+  memcpy(race.against_binding, v->race.against_binding, sizeof race.against_binding);
+  v->race = race;
+  memcpy(v->cases, twin->cases, sizeof v->cases);
+  v->ncases = twin->ncases;
+  v->time_ns = twin->time_ns;
+  v->time_low_ns = twin->time_low_ns;
+  v->time_high_ns = twin->time_high_ns;
+  v->evidence = twin->evidence;
+  v->cell = twin->cell;
+  snprintf(v->enforced, sizeof v->enforced, "%s", twin->enforced);
+  snprintf(v->shared_with, sizeof v->shared_with, "%s", twin->source_sha256);
+  v->total_ms = v->build_ms;
+  advise(v);
 }
 
 kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err) {
@@ -173,6 +219,7 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
                               .work = judgement->work,
                               .initial = judgement->initial}};
   kf_random_bytes(&trial.seed, sizeof trial.seed);
+  kf_task_state_begin(judgement->state);
   kf_status status = KF_OK;
   if (judgement->candidate->failed) {
     kf_trial_fail(&trial, judgement->candidate->kind, &judgement->candidate->diagnosis, 0);

@@ -6,6 +6,8 @@
 
 #include "eval/blobs.h"
 #include "eval/judge.h"
+#include "verify/shapes.h"
+#include "eval/twins.h"
 #include "wire/proto.h"
 
 typedef enum { KF_JOB_JUDGE, KF_JOB_INSPECT } kf_job_kind;
@@ -22,7 +24,7 @@ typedef struct kf_job {
   kf_task_state *state;
   const kf_device_info *device;
   kf_artefact *candidate, *against, *initial, *confirm;
-  kf_case hidden[KF_HIDDEN_SHAPES];
+  kf_case hidden[KF_SHAPE_KINDS];
   int nhidden;
   /* inspect: */
   kf_build *build;
@@ -38,6 +40,8 @@ typedef struct {
   kf_blobs blobs;
   kf_task_state *tasks;
   kf_artefacts artefacts;
+  kf_spares spares; /* kept once the first job is done: a session of one job pays nothing for them */
+  kf_twins twins;
   kf_work_root work;
   char *flush; /* allocated at the first judgement */
   size_t flush_bytes;

@@ -9,6 +9,7 @@ struct kf_child {
   int pidfd, output_fd;
   int64_t rss_bytes;
   uint64_t oom_kills; /* the system's counter at the start */
+  bool enclosed; /* has namespaces of its own */
   bool may_fork, kill_asked, over_memory, over_processes, ended;
   kf_exit exit;   /* valid when ended */
   kf_child *next; /* registry of live children of this process */
@@ -18,6 +19,10 @@ struct kf_child {
  * neither our own group nor that of a registered child. Such a process escaped from one of our children and
  * was handed to us as subreaper. */
 void kf__child_each_stray(void (*visit)(pid_t pid, void *context), void *context);
+
+/* As fork, into namespaces of the child's own; -1 with errno where the machine (or the settings) refuses. */
+pid_t kf__upper_clone(bool may_fork);
+const char *kf__upper_words(bool may_fork); /* for "enforced" */
 
 typedef struct {
   pid_t *pids;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -90,6 +91,24 @@ static void look_at_limits(kf_child *child) {
   child->over_memory = child->rss_bytes > 0 && sum > child->rss_bytes && !child->over_processes;
 }
 
+static struct {
+  void (*work)(void *context);
+  void *context;
+} meanwhile;
+
+void kf_child_meanwhile(void (*work)(void *context), void *context) {
+  meanwhile.work = work;
+  meanwhile.context = context;
+}
+
+static void work_meanwhile(void) {
+  static bool busy;
+  if (busy || !meanwhile.work) return;
+  busy = true;
+  meanwhile.work(meanwhile.context);
+  busy = false;
+}
+
 kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
   siginfo_t info;
   if (!child->ended && leader_ended(child, &info)) KF_TRY(finish(child, &info, err));
@@ -97,6 +116,7 @@ kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
     look_at_limits(child);
     if (child->over_memory || child->over_processes) KF_TRY(kf_child_kill(child, err));
   }
+  if (!child->ended) work_meanwhile();
   *ret_exit = child->ended ? child->exit : (kf_exit){.kind = KF_EXIT_RUNNING};
   return KF_OK;
 }
@@ -140,7 +160,7 @@ kf_status kf_child_stop(kf_child *child, kf_err *err) {
   KF_TRY(kf_child_pause(child, err));
   int64_t deadline_ms = kf_now_ms() + STOP_LIMIT_MS;
   /* The state is reported once every thread of the leader has stopped. Yields first: it takes some ten
-   * microseconds. */
+   * microseconds, and a timer's slack alone is 50. */
   for (int round = 0;; round++) {
     siginfo_t info;
     memset(&info, 0, sizeof info);
@@ -149,8 +169,11 @@ kf_status kf_child_stop(kf_child *child, kf_err *err) {
     if (rc != 0 && errno != EINTR)
       return kf_fail(err, KF_EIO, "child %d: wait: %s", (int)child->pid, strerror(errno));
     if (kf_now_ms() > deadline_ms) return kf_fail(err, KF_EIO, "child %d: does not stop", (int)child->pid);
-    struct timespec pause = {.tv_nsec = round < 50 ? 10000 : 1000000};
-    nanosleep(&pause, NULL);
+    struct timespec pause = {.tv_nsec = round < 100 ? 10000 : 1000000};
+    if (round < 50)
+      sched_yield();
+    else
+      nanosleep(&pause, NULL);
   }
 }
 

@@ -20,18 +20,21 @@ bool kf_language_parse(const char *name, kf_language *ret_language) {
   return false;
 }
 
+static const char *const language_endings[KF_LANG_COUNT] = {
+    [KF_LANG_OPENCL] = "cl", [KF_LANG_CUDA] = "cu", [KF_LANG_HIP] = "hip", [KF_LANG_C] = "c"};
+
 bool kf_language_of_file(const char *name, kf_language *ret_language) {
-  static const struct {
-    const char *ending;
-    kf_language language;
-  } endings[] = {{".cl", KF_LANG_OPENCL}, {".cu", KF_LANG_CUDA}, {".hip", KF_LANG_HIP}, {".c", KF_LANG_C}};
   const char *dot = strrchr(name, '.');
-  for (size_t i = 0; dot != NULL && i < KF_COUNTOF(endings); i++)
-    if (strcmp(dot, endings[i].ending) == 0) {
-      *ret_language = endings[i].language;
+  for (int i = 0; dot != NULL && i < KF_LANG_COUNT; i++)
+    if (language_endings[i] != NULL && strcmp(dot + 1, language_endings[i]) == 0) {
+      *ret_language = (kf_language)i;
       return true;
     }
   return false;
+}
+
+const char *kf_language_ending(kf_language language) {
+  return language_endings[language] != NULL ? language_endings[language] : "txt";
 }
 
 static kf_status read_name(kf__schema *s, const kf__node *root) {

@@ -40,6 +40,7 @@ static void fill_rest(kf_verdict *v) {
   v->total_ms = 40;
   SET(v->source_sha256, "ab12");
   SET(v->artefact_sha256, "cd34");
+  SET(v->shared_with, "ef56");
   SET(v->binding, "TILE=16,VEC=4");
   SET(v->log, "warning: x\n");
   SET(v->next_why, "the race is over");
