@@ -48,8 +48,8 @@ enum {
 enum { KF_CALL_IN, KF_CALL_OUT, KF_CALL_INOUT, KF_CALL_SIZE, KF_CALL_SCALAR };
 
 typedef struct {
-  void *ptr;      /* array: first element, aligned to 256 bytes, NULL if it has none; size and scalar: the value,
-                     in its type */
+  void *ptr; /* array: first element, aligned to 256 bytes, NULL if it has none; size and scalar: the value,
+                in its type */
   uint64_t bytes; /* of what ptr points to */
   uint32_t type, role;
   uint32_t rank;        /* dimensions; 0 for size and scalar */
@@ -58,15 +58,15 @@ typedef struct {
 } kf_arg;
 
 typedef struct {
-  uint32_t abi;                    /* KF_CALL_ABI */
-  uint32_t struct_bytes;           /* sizeof(kf_call) of the caller: later versions append */
-  uint32_t api;                    /* KF_CALL_API_C */
-  uint32_t nargs, nsymbols;        /* lengths of args and symbols */
-  uint32_t threads;                /* at most so many threads may work, the caller's included */
-  const kf_arg *args;              /* in the order of task.yaml */
-  const int64_t *symbols;          /* values of the task's symbols, in the order of task.yaml */
-  void *queue;                     /* NULL for C: the call is synchronous */
-  void *workspace;                 /* kf_workspace bytes, aligned to 256; NULL if that is 0 or not exported */
+  uint32_t abi;             /* KF_CALL_ABI */
+  uint32_t struct_bytes;    /* sizeof(kf_call) of the caller: later versions append */
+  uint32_t api;             /* KF_CALL_API_C */
+  uint32_t nargs, nsymbols; /* lengths of args and symbols */
+  uint32_t threads;         /* at most so many threads may work, the caller's included */
+  const kf_arg *args;       /* in the order of task.yaml */
+  const int64_t *symbols;   /* values of the task's symbols, in the order of task.yaml */
+  void *queue;              /* NULL for C: the call is synchronous */
+  void *workspace;          /* kf_workspace bytes, aligned to 256; NULL if that is 0 or not exported */
   uint64_t workspace_bytes;
 } kf_call;
 
@@ -81,8 +81,8 @@ typedef struct {
  * workspace hold arbitrary bytes at its begin, and an object with writable static data is refused. */
 KF_CALL_EXPORT int kf_run(const kf_call *call);
 
-/* Optional: how many bytes of scratch memory one call needs. Called once for each shape, before kf_run, untimed,
- * with every ptr and workspace NULL; the same call must give the same number. */
+/* Optional: how many bytes of scratch memory one call needs. Called once for each shape, before kf_run,
+ * untimed, with every ptr and workspace NULL; the same call must give the same number. */
 KF_CALL_EXPORT uint64_t kf_workspace(const kf_call *call);
 
 #ifdef __cplusplus

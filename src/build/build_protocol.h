@@ -62,8 +62,9 @@ typedef struct {
 kf_status kf__build_warm(kf_backend *backend, kf_program *program, kf_calls *const *plans, int nplans,
                          void *fault_page, kf_run_result *ret_result, kf_err *err);
 
-/* builder_practise.c: builds and launches a kernel of ours, so that the compiler, its libraries and the linker
- * are loaded and what the driver keeps in its process is made. `must_stop` is asked between the steps. */
+/* builder_practise.c: builds and launches a kernel of ours, so that the compiler, its libraries and the
+ * linker are loaded and what the driver keeps in its process is made. `must_stop` is asked between the steps.
+ */
 kf_status kf__build_practise(kf_backend *backend, void *fault_page, bool (*must_stop)(void *context),
                              void *context, kf_err *err);
 

@@ -110,7 +110,8 @@ static kf_status save_and_ask(builder_state *state, kf_backend *backend, kf_prog
   if (status == KF_OK)
     status = send_frame(state->fd, KF_BUILD_FACTS, kf_program_facts(program), sizeof(kf_host_facts), err);
   kf_buf_done(&binary);
-  if (status != KF_OK || !found.has_workspace) return status; /* what may not be loaded is the judge's to say */
+  if (status != KF_OK || !found.has_workspace)
+    return status; /* what may not be loaded is the judge's to say */
   KF_TRY(send_frame(state->fd, KF_BUILD_IN_LAUNCH, NULL, 0, err));
   for (int i = 0; i < state->nplans && result->code == KF_RUN_OK; i++)
     KF_TRY(kf_backend_workspace(backend, program, state->plans[i], &bytes[i], result, err));

@@ -153,8 +153,8 @@ static bool names_task(const char *path) {
   return kf_fs_is_dir(path) || (len > 5 && strcmp(path + len - 5, ".yaml") == 0);
 }
 
-/* A task and the files up to the next task; *ret_next is where that is. The first file's language decides on the
- * device; all of them are judged there. */
+/* A task and the files up to the next task; *ret_next is where that is. The first file's language decides on
+ * the device; all of them are judged there. */
 static kf_status judge_task(evaluation *e, size_t first, size_t *ret_next, kf_err *err) {
   const kf_texts *paths = &e->args->paths;
   size_t next = first + 1;

@@ -114,9 +114,9 @@ static kf_status read_places(const init_args *args, const char **ret_kernel, cha
 static kf_status refuse_host_form(const char *path, kf_err *err) {
   kf_language language = KF_LANG_OPENCL;
   if (!kf_language_of_file(path, &language) || language != KF_LANG_C) return KF_OK;
-  return kf_err_hint(err,
-                     kf_fail(err, KF_EINVAL, "init: %s: a C kernel does not say what its arguments are", path),
-                     "write its task.yaml by hand; docs/formats/host-form.md has a whole one");
+  return kf_err_hint(
+      err, kf_fail(err, KF_EINVAL, "init: %s: a C kernel does not say what its arguments are", path),
+      "write its task.yaml by hand; docs/formats/host-form.md has a whole one");
 }
 
 static kf_status choose_entry(const json_t *kernels, const char *wanted, const json_t **ret_kernel,

@@ -33,8 +33,9 @@ kf_status kf_input_kernel(const char *path, kf_buf *buf, kf_err *err) {
 kf_status kf_input_own_kernel(const kf_task *task, kf_language language, const kf_task_file **ret_file,
                               kf_err *err) {
   if (task->kernel[language] == NULL)
-    return kf_err_hint(err, kf_fail(err, KF_EREFUSED, "task %s: it has no initial kernel in %s", task->name,
-                                    kf_language_name(language)),
+    return kf_err_hint(err,
+                       kf_fail(err, KF_EREFUSED, "task %s: it has no initial kernel in %s", task->name,
+                               kf_language_name(language)),
                        "name a kernel file on the command line, or give the task a `kernel:`");
   *ret_file = task->kernel[language];
   return KF_OK;

@@ -121,8 +121,9 @@ const kf_evaluator *kf_judge_evaluator(const kf_judge *judge) {
 static kf_status no_such_device(const kf_device_info *devices, int count, const char *wanted, kf_err *err) {
   if (count == 0 || wanted == NULL) {
     kf_fail(err, KF_ENODEV,
-            count == 0 ? "there is no device on this machine"
-                       : "this version judges on CPU devices only, and there is none that runs this language");
+            count == 0
+                ? "there is no device on this machine"
+                : "this version judges on CPU devices only, and there is none that runs this language");
     return kf_err_hint(err, KF_ENODEV, "`kf doctor` says what is missing and how to get it");
   }
   kf_status status = kf_fail(err, KF_ENODEV, "device \"%.60s\": not on this machine", wanted);
@@ -134,8 +135,8 @@ static kf_status no_such_device(const kf_device_info *devices, int count, const 
   return kf_err_hint(err, status, "there is %s", kf_buf_text(&ids));
 }
 
-static kf_status named_device(const kf_device_info *devices, int count, const char *wanted, const kf_task *task,
-                              const kf_device_info **ret_device, kf_err *err) {
+static kf_status named_device(const kf_device_info *devices, int count, const char *wanted,
+                              const kf_task *task, const kf_device_info **ret_device, kf_err *err) {
   for (int i = 0; i < count; i++) {
     if (strcmp(devices[i].id, wanted) != 0) continue;
     *ret_device = &devices[i];
@@ -154,7 +155,8 @@ static kf_status named_device(const kf_device_info *devices, int count, const ch
 
 static const kf_device_info *device_for(const kf_device_info *devices, int count, kf_language language) {
   for (int i = 0; i < count; i++)
-    if (kf_device_is_judged_on(&devices[i]) && kf_device_language(&devices[i]) == language) return &devices[i];
+    if (kf_device_is_judged_on(&devices[i]) && kf_device_language(&devices[i]) == language)
+      return &devices[i];
   return NULL;
 }
 

@@ -25,7 +25,9 @@ static bool step_sane(const kf_step *step, int nbuffers) {
   if (step->kind == KF_STEP_FILL)
     return step->buffer >= 0 && step->buffer < nbuffers && step->npattern >= 1 &&
            step->npattern <= sizeof step->pattern;
-  if ((step->kind != KF_STEP_LAUNCH && step->kind != KF_STEP_HOST_RUN) || step->nargs < 0 || step->nargs > KF_STEP_ARGS_MAX) return false;
+  if ((step->kind != KF_STEP_LAUNCH && step->kind != KF_STEP_HOST_RUN) || step->nargs < 0 ||
+      step->nargs > KF_STEP_ARGS_MAX)
+    return false;
   if (memchr(step->entry, '\0', sizeof step->entry) == NULL) return false;
   for (int i = 0; i < step->nargs; i++) {
     const kf_step_arg *arg = &step->args[i];

@@ -8,8 +8,8 @@
 #include "task/plan.h"
 
 typedef struct {
-  char id[32];  /* "opencl:0", "cpu:0" */
-  char api[16]; /* the language of its kernels: "opencl", "c" */
+  char id[32];                              /* "opencl:0", "cpu:0" */
+  char api[16];                             /* the language of its kernels: "opencl", "c" */
   char platform[96], name[128], driver[96]; /* driver of "c": the compiler, its version and flags */
   char physical[64]; /* lock name: every CPU device is "cpu", else "gpu-" + uuid or bus id */
   kf_device_limits limits;
@@ -33,13 +33,14 @@ static inline kf_language kf_device_language(const kf_device_info *device) {
   return language;
 }
 
-/* The host form: kernels are shared objects (docs/formats/host-form.md). By id, since a role knows no more. */
+/* The host form: kernels are shared objects (docs/formats/host-form.md). By id, since a role knows no more.
+ */
 static inline bool kf_device_is_host(const char *device_id) {
   return strncmp(device_id, "cpu:", 4) == 0;
 }
 
-/* In-process enumeration: only for child roles. What is missing (no OpenCL library, no device, no C compiler) is
- * in the note. */
+/* In-process enumeration: only for child roles. What is missing (no OpenCL library, no device, no C compiler)
+ * is in the note. */
 kf_status kf_device_enumerate(kf_device_info ret_devices[KF_DEVICES_MAX], int *ret_count, kf_buf *note,
                               kf_err *err);
 kf_status kf_device_to_json(const kf_device_info *device, json_t **ret_json, kf_err *err);

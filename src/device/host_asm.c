@@ -1,6 +1,6 @@
-/* host_asm.c - reads GNU assembly line by line: one instruction each, labels end in a colon. An innermost loop is
- * what lies from a label to a jump back to it, if no other loop lies between and it has a few labels at most.
- * Mnemonics: Intel SDM volume 2, Arm ARM C7. */
+/* host_asm.c - reads GNU assembly line by line: one instruction each, labels end in a colon. An innermost
+ * loop is what lies from a label to a jump back to it, if no other loop lies between and it has a few labels
+ * at most. Mnemonics: Intel SDM volume 2, Arm ARM C7. */
 #include "device/host_asm.h"
 
 #include <ctype.h>
@@ -29,8 +29,8 @@ static bool starts(const char *text, const char *with) {
 
 /* Element bytes of packed arithmetic by mnemonic; 0: something else. */
 static int packed_element(const char *op) {
-  static const char *const floats[] = {"add", "sub", "mul", "div", "max", "min", "fmadd", "fmsub", "fnmadd", "fnmsub",
-                                       "sqrt", "dp"};
+  static const char *const floats[] = {"add",   "sub",   "mul",    "div",    "max",  "min",
+                                       "fmadd", "fmsub", "fnmadd", "fnmsub", "sqrt", "dp"};
   static const char *const integers[] = {"padd", "psub", "pmul", "pmax", "pmin", "pmadd", "pdp"};
   size_t len = strlen(op);
   if (op[0] == 'v') op++, len--;
@@ -40,7 +40,11 @@ static int packed_element(const char *op) {
       return op[len - 1] == 's' ? 4 : op[len - 1] == 'd' ? 8 : op[len - 1] == 'h' ? 2 : 0;
   for (size_t i = 0; i < KF_COUNTOF(integers); i++)
     if (starts(op, integers[i]))
-      return op[len - 1] == 'b' ? 1 : op[len - 1] == 'w' ? 2 : op[len - 1] == 'd' ? 4 : op[len - 1] == 'q' ? 8 : 0;
+      return op[len - 1] == 'b'   ? 1
+             : op[len - 1] == 'w' ? 2
+             : op[len - 1] == 'd' ? 4
+             : op[len - 1] == 'q' ? 8
+                                  : 0;
   return 0;
 }
 
@@ -91,7 +95,8 @@ static void read_arm(reader *r, const char *op, const char *operands) {
   static const char *const sums[] = {"fmla", "fmls", "mla", "sdot", "udot"};
   static const char *const others[] = {"fadd", "fsub", "fmul", "fmax", "fmin", "fdiv", "add", "sub", "mul"};
   int lanes = 0, target = lane_register(operands, &lanes), source_lanes = 0;
-  if (starts(op, "ldadd") || starts(op, "ldaxr") || starts(op, "stlxr") || starts(op, "cas")) r->facts->atomics = 1;
+  if (starts(op, "ldadd") || starts(op, "ldaxr") || starts(op, "stlxr") || starts(op, "cas"))
+    r->facts->atomics = 1;
   if (starts(op, "prfm")) r->facts->prefetches = 1;
   if (target < 0) return;
   bool sum = false, other = false;
@@ -146,8 +151,8 @@ static void read_instruction(reader *r, char *line) {
   char *operands = line + strcspn(line, " \t");
   if (*operands) *operands++ = '\0';
   operands += strspn(operands, " \t");
-  bool jump = line[0] == 'j' || (line[0] == 'b' && (line[1] == '\0' || line[1] == '.')) || starts(line, "cb") ||
-              starts(line, "tb");
+  bool jump = line[0] == 'j' || (line[0] == 'b' && (line[1] == '\0' || line[1] == '.')) ||
+              starts(line, "cb") || starts(line, "tb");
   if (jump) read_jump(r, operands);
   if (jump || starts(line, "call") || strcmp(line, "bl") == 0) read_calls(r, operands);
   read_x86(r, line, operands);

@@ -1,5 +1,6 @@
-/* host_asm.h - what the compiler made of a C kernel, read from its assembly: the evidence for the kernel's place
- * in the archive (docs/formats/host-form.md). Compiled evidence: comments, names and dead code are gone. */
+/* host_asm.h - what the compiler made of a C kernel, read from its assembly: the evidence for the kernel's
+ * place in the archive (docs/formats/host-form.md). Compiled evidence: comments, names and dead code are
+ * gone. */
 #ifndef KF_DEVICE_HOST_ASM_H
 #define KF_DEVICE_HOST_ASM_H
 
@@ -16,8 +17,8 @@ typedef struct {
   uint8_t prefetches;
 } kf_host_facts;
 
-/* GNU assembly of x86-64 (AT&T) or AArch64; of another machine only calls are seen. Lines that are not understood
- * say nothing. */
+/* GNU assembly of x86-64 (AT&T) or AArch64; of another machine only calls are seen. Lines that are not
+ * understood say nothing. */
 void kf_host_asm_read(const char *text, size_t len, kf_host_facts *ret_facts);
 
 #endif

@@ -1,9 +1,8 @@
-/* host_backend.c - the host form in C behind backend.h: a shared object whose kf_run does one call on the mapped
- * memory (docs/formats/host-form.md). No driver; "compile" runs the system's compiler, which the builder's
- * sandbox allows and the runner's does not. */
+/* host_backend.c - the host form in C behind backend.h: a shared object whose kf_run does one call on the
+ * mapped memory (docs/formats/host-form.md). No driver; "compile" runs the system's compiler, which the
+ * builder's sandbox allows and the runner's does not. */
 #include "device/backend_internal.h"
 
-#include "../../include/kf_call.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -12,6 +11,7 @@
 #include "device/host_object.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <kf_call.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -68,7 +68,8 @@ static void host_close(kf_backend *base) {
 
 static kf_status host_open(const char *device_id, kf_backend **ret_backend, kf_err *err) {
   if (strcmp(device_id, "cpu:0") != 0)
-    return kf_err_hint(err, kf_fail(err, KF_ENODEV, "device \"%.60s\": there is one CPU", device_id), "cpu:0");
+    return kf_err_hint(err, kf_fail(err, KF_ENODEV, "device \"%.60s\": there is one CPU", device_id),
+                       "cpu:0");
   host_backend *backend = kf_calloc(1, sizeof *backend);
   if (!backend) return kf_nomem(err);
   backend->base.ops = &kf__host_ops;
@@ -120,8 +121,8 @@ static kf_status add_options(char *options, char **argv, int count, int max, kf_
 
 enum { WORDS_MAX = 128 };
 
-static kf_status run_compiler(char *compiler, const char *const *fixed, char *options, kf_buf *log, int *ret_code,
-                              kf_err *err) {
+static kf_status run_compiler(char *compiler, const char *const *fixed, char *options, kf_buf *log,
+                              int *ret_code, kf_err *err) {
   char words[32][64], *argv[WORDS_MAX] = {compiler};
   int count = 1;
   for (int i = 0; fixed[i]; i++) {
@@ -132,16 +133,17 @@ static kf_status run_compiler(char *compiler, const char *const *fixed, char *op
   return kf_host_cc_run(argv, log, ret_code, err);
 }
 
-/* To assembly first, which is the evidence of what the kernel is, then to the object. -nostartfiles leaves the
- * object without any code of its own that runs at load; hidden symbols and a System V hash table keep the look at
- * it (host_object.h) simple. */
+/* To assembly first, which is the evidence of what the kernel is, then to the object. -nostartfiles leaves
+ * the object without any code of its own that runs at load; hidden symbols and a System V hash table keep the
+ * look at it (host_object.h) simple. */
 static kf_status compile_and_link(char *compiler, char *options, kf_buf *log, int *ret_code, kf_err *err) {
-  static const char *const compile[] = {"-std=gnu17", "-O3", "-march=native", "-fopenmp",    "-fPIC",
-                                        "-fvisibility=hidden", "-I.", "-S", SOURCE_FILE, "-o",
-                                        ASSEMBLY_FILE,         NULL};
+  static const char *const compile[] = {
+      "-std=gnu17", "-O3", "-march=native", "-fopenmp", "-fPIC",       "-fvisibility=hidden",
+      "-I.",        "-S",  SOURCE_FILE,     "-o",       ASSEMBLY_FILE, NULL};
   static const char *const assemble[] = {
       "-fopenmp",    "-shared", "-nostartfiles", "-Wl,-z,relro,-z,now,-z,defs,--hash-style=sysv,--as-needed",
-      ASSEMBLY_FILE, "-o",      OBJECT_FILE,     "-lm", NULL};
+      ASSEMBLY_FILE, "-o",      OBJECT_FILE,     "-lm",
+      NULL};
   char none[] = "";
   KF_TRY(run_compiler(compiler, compile, options, log, ret_code, err));
   return *ret_code == 0 ? run_compiler(compiler, assemble, none, log, ret_code, err) : KF_OK;
@@ -169,14 +171,15 @@ static kf_status read_outputs(kf_program **ret_program, kf_err *err) {
   if (status == KF_OK) status = kf_fs_read(ASSEMBLY_FILE, &assembly, err);
   size_t len = object.len;
   if (status == KF_OK) status = new_program(kf_buf_take(&object), len, ret_program, err);
-  if (status == KF_OK) kf_host_asm_read(kf_buf_text(&assembly), assembly.len, &((host_program *)*ret_program)->facts);
+  if (status == KF_OK)
+    kf_host_asm_read(kf_buf_text(&assembly), assembly.len, &((host_program *)*ret_program)->facts);
   kf_buf_done(&object);
   kf_buf_done(&assembly);
   return status;
 }
 
-static kf_status host_compile(kf_backend *base, const char *source, size_t len, const char *options, kf_buf *log,
-                              kf_program **ret_program, kf_run_result *ret_result, kf_err *err) {
+static kf_status host_compile(kf_backend *base, const char *source, size_t len, const char *options,
+                              kf_buf *log, kf_program **ret_program, kf_run_result *ret_result, kf_err *err) {
   (void)base;
   int code = 0;
   KF_TRY(compile_file(source, len, options, log, &code, err));
@@ -192,7 +195,8 @@ static kf_status host_compile(kf_backend *base, const char *source, size_t len, 
 }
 
 /* Loads the object once, if it may be loaded. */
-static kf_status load_object(host_backend *backend, host_program *program, kf_run_result *result, kf_err *err) {
+static kf_status load_object(host_backend *backend, host_program *program, kf_run_result *result,
+                             kf_err *err) {
   kf_host_object found;
   char path[40];
   if (program->handle) return KF_OK;
@@ -258,7 +262,8 @@ static kf_status host_bind(kf_backend *base, void *const *data, const size_t *by
                            int count, kf_run_result *ret_result, kf_err *err) {
   (void)read_only; /* the mapping itself is read-only */
   host_backend *backend = (host_backend *)base;
-  if (count < 0 || count > (int)KF_COUNTOF(backend->data)) return kf_fail(err, KF_EBUG, "cpu: %d buffers", count);
+  if (count < 0 || count > (int)KF_COUNTOF(backend->data))
+    return kf_fail(err, KF_EBUG, "cpu: %d buffers", count);
   backend->run = NULL;
   backend->nbuffers = count;
   for (int i = 0; i < count; i++) {
@@ -272,7 +277,8 @@ static kf_status host_bind(kf_backend *base, void *const *data, const size_t *by
 /* Pointers within a frame hold for that frame only. */
 static void link_frame(call_frame *frame, const kf_step *step) {
   for (uint32_t i = 0; i < frame->call.nargs; i++) {
-    if (step->args[i].kind == KF_STEP_ARG_BYTES && frame->args[i].bytes > 0) frame->args[i].ptr = frame->values[i];
+    if (step->args[i].kind == KF_STEP_ARG_BYTES && frame->args[i].bytes > 0)
+      frame->args[i].ptr = frame->values[i];
     frame->args[i].shape = frame->args[i].rank > 0 ? frame->shapes[i] : NULL;
   }
   frame->call.args = frame->args;
@@ -280,7 +286,8 @@ static void link_frame(call_frame *frame, const kf_step *step) {
 }
 
 /* `with_memory` false: for kf_workspace, whose pointers are null. */
-static void fill_frame(const host_backend *backend, const kf_calls *calls, bool with_memory, call_frame *frame) {
+static void fill_frame(const host_backend *backend, const kf_calls *calls, bool with_memory,
+                       call_frame *frame) {
   const kf_host_call *host = calls->host;
   const kf_step *step = &calls->steps[0];
   memset(frame, 0, sizeof *frame);
@@ -320,7 +327,8 @@ static kf_status host_prepare(kf_backend *base, kf_program *program_base, const 
                               kf_run_result *ret_result, kf_err *err) {
   host_backend *backend = (host_backend *)base;
   const host_program *program = (const host_program *)program_base;
-  if (!calls->host || calls->nsteps != 1 || !program->run) return kf_fail(err, KF_EPROTO, "cpu: no host call");
+  if (!calls->host || calls->nsteps != 1 || !program->run)
+    return kf_fail(err, KF_EPROTO, "cpu: no host call");
   if (!buffers_fit(backend, calls)) return kf_fail(err, KF_EPROTO, "cpu: the plan is for other memory");
   fill_frame(backend, calls, true, &backend->prepared);
   for (int i = 0; i < calls->nbuffers; i++) {

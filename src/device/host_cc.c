@@ -34,7 +34,8 @@ static kf_status spawn_into(char *const *argv, int write_end, pid_t *ret_pid, kf
   return rc == 0 ? KF_OK : kf_fail(err, KF_EIO, "%s: %s", argv[0], strerror(rc));
 }
 
-/* To the end of the stream, so that the program is never blocked; what the buffer does not take is dropped. */
+/* To the end of the stream, so that the program is never blocked; what the buffer does not take is dropped.
+ */
 static kf_status drain(int fd, kf_buf *output, kf_err *err) {
   for (;;) {
     char part[4096];

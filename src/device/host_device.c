@@ -1,5 +1,5 @@
-/* host_device.c - "cpu:0": C on the CPU, what is known of it without a driver. One device, which shares its lock
- * with every other name of the CPU. */
+/* host_device.c - "cpu:0": C on the CPU, what is known of it without a driver. One device, which shares its
+ * lock with every other name of the CPU. */
 #include "device/backend_internal.h"
 
 #include "device/host_cc.h"
@@ -50,12 +50,14 @@ void kf__host_describe(kf_device_info *ret_info) {
   *ret_info = info;
 }
 
-kf_status kf__host_enumerate(kf_device_info *ret_devices, int max, int *ret_count, kf_buf *note, kf_err *err) {
+kf_status kf__host_enumerate(kf_device_info *ret_devices, int max, int *ret_count, kf_buf *note,
+                             kf_err *err) {
   char compiler[KF_PATH_MAX], version[56];
   kf_err why = {.code = KF_OK};
   *ret_count = 0;
   if (max < 1) return KF_OK;
-  if (kf_host_cc_find(compiler, &why) != KF_OK) return kf_buf_printf(note, err, "cpu: %s; %s\n", why.msg, why.hint);
+  if (kf_host_cc_find(compiler, &why) != KF_OK)
+    return kf_buf_printf(note, err, "cpu: %s; %s\n", why.msg, why.hint);
   kf__host_describe(&ret_devices[0]);
   kf_host_cc_version(compiler, version, sizeof version);
   /* The compiler is to this device what the driver is to others: another one means other code. */

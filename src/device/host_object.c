@@ -1,7 +1,7 @@
-/* host_object.c - the look at an object file. Everything is read the way the dynamic linker reads it, by program
- * headers and the dynamic section; section headers are not looked at, because nobody loads by them. Offsets and
- * counts are foreign: each is checked against the bytes before use. Layout: System V ABI (gABI 4.1) and the
- * x86-64 and AArch64 supplements. */
+/* host_object.c - the look at an object file. Everything is read the way the dynamic linker reads it, by
+ * program headers and the dynamic section; section headers are not looked at, because nobody loads by them.
+ * Offsets and counts are foreign: each is checked against the bytes before use. Layout: System V ABI
+ * (gABI 4.1) and the x86-64 and AArch64 supplements. */
 #include "device/host_object.h"
 
 #include <elf.h>
@@ -158,29 +158,30 @@ static bool check_segments(object *o) {
   if (!check_header(o, &header)) return false;
   for (unsigned i = 0; i < header.e_phnum; i++) {
     Elf64_Phdr segment;
-    if (!read_at(o, header.e_phoff + i * sizeof segment, &segment, sizeof segment) ||
-        header.e_phoff > o->len)
+    if (!read_at(o, header.e_phoff + i * sizeof segment, &segment, sizeof segment) || header.e_phoff > o->len)
       return refuse(o, "the object is cut short");
     if (!add_segment(o, &segment)) return false;
   }
   if (!o->has_dynamic) return refuse(o, "the object has no dynamic section");
   if (!o->has_stack || o->stack_exec)
     return refuse(o, "an executable stack (a nested function whose address is taken needs one)");
-  if (o->has_relro && o->relro.p_memsz > ((uint64_t)1 << 46)) return refuse(o, "a read-only part of absurd size");
+  if (o->has_relro && o->relro.p_memsz > ((uint64_t)1 << 46))
+    return refuse(o, "a read-only part of absurd size");
   return check_writable(o);
 }
 
 /* ---- the dynamic section ---- */
 
 static bool check_needed(object *o, uint64_t index) {
-  static const char *const allowed[] = {"libc.so.6",   "libm.so.6",   "libmvec.so.1", "libpthread.so.0",
+  static const char *const allowed[] = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libpthread.so.0",
                                         "libgomp.so.1"};
   char text[64];
   const char *name = string_at(o, index);
   if (!name) return refuse(o, "a library without a name");
   for (size_t i = 0; i < KF_COUNTOF(allowed); i++)
     if (strcmp(name, allowed[i]) == 0) return true;
-  return refuse(o, "it needs the library %s: only libc, libm and OpenMP (libgomp) are there", shown(name, text));
+  return refuse(o, "it needs the library %s: only libc, libm and OpenMP (libgomp) are there",
+                shown(name, text));
 }
 
 static bool take_tag(object *o, const Elf64_Dyn *entry) {
@@ -229,7 +230,8 @@ static bool take_tag(object *o, const Elf64_Dyn *entry) {
     return refuse(o, "relocations in code");
   case DT_FLAGS:
     if (value & DF_TEXTREL) return refuse(o, "relocations in code");
-    if (value & ~(uint64_t)(DF_BIND_NOW | DF_SYMBOLIC)) return refuse(o, "flags %#llx", (unsigned long long)value);
+    if (value & ~(uint64_t)(DF_BIND_NOW | DF_SYMBOLIC))
+      return refuse(o, "flags %#llx", (unsigned long long)value);
     return true;
   case DT_FLAGS_1:
     return !(value & ~(uint64_t)DF_1_NOW) || refuse(o, "flags_1 %#llx", (unsigned long long)value);
@@ -274,20 +276,35 @@ static bool check_dynamic(object *o) {
 
 /* Sorted groups of what a kernel may call: mathematics without state, moving bytes, OpenMP. */
 static const char *const plain_names[] = {
-    "memcpy",   "memmove",       "memset",        "memcmp",         "memchr",           "__memcpy_chk",
-    "qsort",    "bsearch",       "abs",           "labs",           "llabs",            "__memmove_chk",
-    "abort",    "__assert_fail", "__memset_chk",  "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_",
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "memchr",
+    "__memcpy_chk",
+    "qsort",
+    "bsearch",
+    "abs",
+    "labs",
+    "llabs",
+    "__memmove_chk",
+    "abort",
+    "__assert_fail",
+    "__memset_chk",
+    "__stack_chk_fail",
+    "_GLOBAL_OFFSET_TABLE_",
 };
 /* libm, each also with f and l. */
 static const char *const math_names[] = {
-    "acos",  "acosh",  "asin",   "asinh",     "atan",      "atan2",  "atanh",  "cbrt",  "ceil",   "copysign",
-    "cos",   "cosh",   "erf",    "erfc",      "exp",       "exp10",  "exp2",   "expm1", "fabs",   "fdim",
-    "floor", "fma",    "fmax",   "fmin",      "fmod",      "frexp",  "hypot",  "ilogb", "j0",     "j1",
-    "ldexp", "llrint", "llround", "log",      "log10",     "log1p",  "log2",   "logb",  "lrint",  "lround",
-    "modf",  "nan",    "nearbyint", "nextafter", "pow",    "remainder", "remquo", "rint", "round", "roundeven",
-    "scalbln", "scalbn", "sin",  "sincos",    "sinh",      "sqrt",   "tan",    "tanh",  "tgamma", "trunc",
-    "y0",    "y1",     "cabs",   "carg",      "cexp",      "cimag",  "clog",   "conj",  "cpow",   "creal",
-    "csqrt", "csin",   "ccos",
+    "acos",      "acosh",  "asin",  "asinh",  "atan",      "atan2",   "atanh",     "cbrt",      "ceil",
+    "copysign",  "cos",    "cosh",  "erf",    "erfc",      "exp",     "exp10",     "exp2",      "expm1",
+    "fabs",      "fdim",   "floor", "fma",    "fmax",      "fmin",    "fmod",      "frexp",     "hypot",
+    "ilogb",     "j0",     "j1",    "ldexp",  "llrint",    "llround", "log",       "log10",     "log1p",
+    "log2",      "logb",   "lrint", "lround", "modf",      "nan",     "nearbyint", "nextafter", "pow",
+    "remainder", "remquo", "rint",  "round",  "roundeven", "scalbln", "scalbn",    "sin",       "sincos",
+    "sinh",      "sqrt",   "tan",   "tanh",   "tgamma",    "trunc",   "y0",        "y1",        "cabs",
+    "carg",      "cexp",   "cimag", "clog",   "conj",      "cpow",    "creal",     "csqrt",     "csin",
+    "ccos",
 };
 
 static bool is_math(const char *name) {
@@ -310,7 +327,8 @@ static bool may_be_called(const char *name) {
       strncmp(name, "omp_target", 10) == 0 || strncmp(name, "omp_pause", 9) == 0 ||
       strncmp(name, "omp_display", 11) == 0)
     return false;
-  if (strncmp(name, "GOMP_", 5) == 0 || strncmp(name, "omp_get_", 8) == 0 || strcmp(name, "omp_in_parallel") == 0)
+  if (strncmp(name, "GOMP_", 5) == 0 || strncmp(name, "omp_get_", 8) == 0 ||
+      strcmp(name, "omp_in_parallel") == 0)
     return true;
   if (strncmp(name, "_ZGV", 4) == 0) return true; /* libmvec: vector forms of libm */
   for (size_t i = 0; i < KF_COUNTOF(plain_names); i++)
@@ -352,9 +370,10 @@ static bool check_symbol(object *o, const Elf64_Sym *symbol) {
   const char *name = string_at(o, symbol->st_name);
   int type = ELF64_ST_TYPE(symbol->st_info);
   if (!name) return refuse(o, "a symbol without a name");
-  if (type == STT_GNU_IFUNC) return refuse(o, "%s is an IFUNC: its code would run at load", shown(name, text));
-  if (type == STT_TLS) return refuse(o, "%s is thread-local data: nothing may be kept between calls",
-                                     shown(name, text));
+  if (type == STT_GNU_IFUNC)
+    return refuse(o, "%s is an IFUNC: its code would run at load", shown(name, text));
+  if (type == STT_TLS)
+    return refuse(o, "%s is thread-local data: nothing may be kept between calls", shown(name, text));
   return symbol->st_shndx == SHN_UNDEF ? check_undefined(o, name, symbol) : check_defined(o, name, symbol);
 }
 

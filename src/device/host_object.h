@@ -1,6 +1,6 @@
 /* host_object.h - is a shared object of the host form one that may be loaded at all? The judge's own look at
- * the bytes that a compiler gave for a hostile source, before any process loads them (docs/internals/cheats.md,
- * rows 12, 35, 36 and 38).
+ * the bytes that a compiler gave for a hostile source, before any process loads them
+ * (docs/internals/cheats.md, rows 12, 35, 36 and 38).
  *
  * Refused: code that runs at load (constructors, IFUNCs), libraries beyond libc, libm and OpenMP, symbols
  * outside an allow-list (so no dlopen, no BLAS, no exec, no allocation), writable or thread-local data that

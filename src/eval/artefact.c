@@ -83,9 +83,8 @@ static kf_status bind_artefact(kf_artefact *artefact, const char *binding, kf_er
  * is returned. */
 static kf_status plan_artefact(kf_artefact *artefact, const kf_artefact_request *request, kf_err *err) {
   kf_err why = {0};
-  kf_status status =
-      kf_plan_parse_as(artefact->task, kf_device_language(artefact->device), artefact->source,
-                       artefact->source_len, "kernel", &artefact->plan, &why);
+  kf_status status = kf_plan_parse_as(artefact->task, kf_device_language(artefact->device), artefact->source,
+                                      artefact->source_len, "kernel", &artefact->plan, &why);
   if (status == KF_OK) status = bind_artefact(artefact, request->binding, &why);
   if (status == KF_OK) status = resolve_all(artefact, request, &why);
   if (status == KF_EREFUSED) {
@@ -236,8 +235,8 @@ static void add_workspaces(kf_artefact *artefact) {
 }
 
 /* Of the calls of a built shape: the temp, if there is one. */
-static bool find_workspace(const kf_artefact *artefact, const kf_case *cases, int count, kf_calls *const *calls,
-                           const int64_t *symbols, int64_t *ret_bytes) {
+static bool find_workspace(const kf_artefact *artefact, const kf_case *cases, int count,
+                           kf_calls *const *calls, const int64_t *symbols, int64_t *ret_bytes) {
   for (int i = 0; i < count; i++) {
     size_t size = sizeof *symbols * (size_t)artefact->task->nsymbols;
     if (memcmp(cases[i].values, symbols, size) != 0) continue;
@@ -256,7 +255,8 @@ kf_status kf_artefact_workspace(const kf_artefact *artefact, const int64_t *symb
       find_workspace(artefact, task->check, task->ncheck, artefact->check, symbols, ret_bytes) ||
       find_workspace(artefact, task->measure, task->nmeasure, artefact->measure, symbols, ret_bytes))
     return KF_OK;
-  return kf_fail(err, KF_ENOTFOUND, "how much workspace the initial kernel wants for this shape is not known");
+  return kf_fail(err, KF_ENOTFOUND,
+                 "how much workspace the initial kernel wants for this shape is not known");
 }
 
 static void judge_outcome(kf_artefact *artefact) {

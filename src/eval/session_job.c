@@ -322,8 +322,8 @@ static bool is_same_request(const kf_artefact *a, const kf_artefact *b) {
 }
 
 /* Whether another source with the same code may answer for this one, and under which key: all that the
- * judgement depends on. Asked for a race with its own source, for a given number of blocks or for a confirmation
- * the client wants a measurement, whatever the code. */
+ * judgement depends on. Asked for a race with its own source, for a given number of blocks or for a
+ * confirmation the client wants a measurement, whatever the code. */
 static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash *ret_key,
                       bool *ret_same_code) {
   kf_hash code, opponent = {{0}};
@@ -331,8 +331,8 @@ static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash 
   *ret_same_code = false;
   if (judgement->verified || judgement->blocks_min || judgement->stage >= 3) return false;
   if (!kf_twin_code(job->candidate, &code)) return false;
-  if (job->against && (is_same_request(job->candidate, job->against) ||
-                       !kf_twin_code(job->against, &opponent)))
+  if (job->against &&
+      (is_same_request(job->candidate, job->against) || !kf_twin_code(job->against, &opponent)))
     return false;
   *ret_same_code = job->against && kf_hash_equal(&code, &opponent);
   kf_hasher_init(&hasher);

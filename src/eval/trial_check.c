@@ -359,8 +359,8 @@ kf_status kf_trial_recheck(kf_trial *trial, int measure_case, int seeds, kf_err 
   const kf_judgement *j = trial->judgement;
   if (!trial->checker) KF_TRY(kf_trial_start_checker(trial, j->candidate, err));
   for (int i = 0; i < seeds && !kf_trial_decided(trial); i++)
-    KF_TRY(check_hidden(trial, j->state->task->measure[measure_case].values, j->candidate->measure[measure_case],
-                        i == seeds - 1, err));
+    KF_TRY(check_hidden(trial, j->state->task->measure[measure_case].values,
+                        j->candidate->measure[measure_case], i == seeds - 1, err));
   return KF_OK;
 }
 

@@ -3,8 +3,8 @@
 
 #include "base/banned.h"
 
-kf_status kf_plan_cache_get(kf_plan_cache *cache, const kf_task *task, kf_language language, const char *source,
-                            size_t len, const kf_plan **ret_plan, kf_err *err) {
+kf_status kf_plan_cache_get(kf_plan_cache *cache, const kf_task *task, kf_language language,
+                            const char *source, size_t len, const kf_plan **ret_plan, kf_err *err) {
   kf_hash hash;
   kf_hash_bytes(source, len, &hash);
   int oldest = 0;

@@ -176,11 +176,12 @@ static kf_status write_device(const kf_ask *ask, kf_buf *buf, kf_err *err) {
   const kf_device_limits *limits = ask->limits;
   if (!limits) return KF_OK;
   if (ask->language == KF_LANG_C)
-    return kf_buf_printf(buf, err,
-                         "- %lld threads (`dev.units`, `call->threads`)\n- float vectors of %lld (`dev.simd`)\n"
-                         "- compiled with %s\n\n",
-                         (long long)limits->units, (long long)limits->simd_width,
-                         ask->compiler ? ask->compiler : "the system's C compiler");
+    return kf_buf_printf(
+        buf, err,
+        "- %lld threads (`dev.units`, `call->threads`)\n- float vectors of %lld (`dev.simd`)\n"
+        "- compiled with %s\n\n",
+        (long long)limits->units, (long long)limits->simd_width,
+        ask->compiler ? ask->compiler : "the system's C compiler");
   KF_TRY(
       kf_buf_printf(buf, err,
                     "- %lld compute units (`dev.units`)\n- %lld bytes of local memory (`dev.local_bytes`)\n"
@@ -227,18 +228,21 @@ static const char host_contract[] =
     "## What a candidate is\n\n"
     "One C17 file (GNU extensions and vector types are fine) that includes `kf_call.h` and exports "
     "`int kf_run(const kf_call *call)`, which does the whole computation and returns 0.\n\n"
-    "    typedef struct { void *ptr; uint64_t bytes; uint32_t type, role, rank, flags; const int64_t *shape; } "
+    "    typedef struct { void *ptr; uint64_t bytes; uint32_t type, role, rank, flags; const int64_t *shape; "
+    "} "
     "kf_arg;\n"
     "    typedef struct {\n"
     "      uint32_t abi, struct_bytes, api, nargs, nsymbols, threads;\n"
-    "      const kf_arg *args;       /* the task's arguments in the order of the table; size and scalar: ptr is "
+    "      const kf_arg *args;       /* the task's arguments in the order of the table; size and scalar: ptr "
+    "is "
     "its value */\n"
     "      const int64_t *symbols;   /* the task's symbols in the order above */\n"
     "      void *queue;              /* NULL */\n"
     "      void *workspace;          /* scratch of one call, arbitrary bytes at its begin */\n"
     "      uint64_t workspace_bytes;\n"
     "    } kf_call;\n"
-    "    uint64_t kf_workspace(const kf_call *call);   /* optional: bytes of workspace, from symbols alone */\n\n"
+    "    uint64_t kf_workspace(const kf_call *call);   /* optional: bytes of workspace, from symbols alone "
+    "*/\n\n"
     "Its tunable numbers stand in comment lines:\n\n"
     "    //kf: param NAME = v in {v, v, ...}        a tunable number or word; also in [lo..hi step s], in "
     "[lo..hi pow2]\n"
@@ -249,7 +253,8 @@ static const char host_contract[] =
     "- Arrays begin at 256 bytes; the page after an array is not mapped, inputs are read-only.\n"
     "- Every legal binding must be right on every legal shape: guard the edges.\n"
     "- Callable are libm, memcpy and its like, and OpenMP. No allocation, input or output, other library, "
-    "inline assembly, constructor, static or thread-local variable that is written, nothing kept between calls, no "
+    "inline assembly, constructor, static or thread-local variable that is written, nothing kept between "
+    "calls, no "
     "other precision than the declared one.\n\n";
 
 static const char answer_format[] =

@@ -110,8 +110,10 @@ static const char axes[] = "Kinds are four levels, `m2.a0.c1.x0`: memory access 
                            "instructions.";
 
 static const char host_axes[] =
-    "Kinds are four levels, `m2.a0.c1.x0`: memory (0 scalar arithmetic, 1 vectors, 2 a workspace, 3 that with four "
-    "accumulators in the innermost loop and prefetch), algorithm (0), coordination of threads (0 one thread, 1 a "
+    "Kinds are four levels, `m2.a0.c1.x0`: memory (0 scalar arithmetic, 1 vectors, 2 a workspace, 3 that "
+    "with four "
+    "accumulators in the innermost loop and prefetch), algorithm (0), coordination of threads (0 one thread, "
+    "1 a "
     "parallel region, 2 barriers within it, 3 atomics or critical sections), matrix instructions (0).";
 
 static kf_status write_target(const kf_ask *ask, kf_buf *buf, kf_err *err) {

@@ -34,8 +34,9 @@ kf_status kf_sandbox_enter(const kf_sandbox_policy *policy, char ret_enforced[KF
                            kf_err *err);
 /* What this kernel offers, without entering (for `kf doctor` and `hello`): "seccomp landlock(7) rlimits". */
 void kf_sandbox_probe(char ret_text[KF_SANDBOX_TEXT_MAX]);
-/* The upper layer (docs/internals/evaluator.md, Sandbox): whether children that run foreign code get namespaces of
- * their own where this machine allows it. On by default; process-wide; set it before children are started. */
+/* The upper layer (docs/internals/evaluator.md, Sandbox): whether children that run foreign code get
+ * namespaces of their own where this machine allows it. On by default; process-wide; set it before children
+ * are started. */
 void kf_sandbox_upper_allow(bool on);
 /* What this machine offers, found by starting a child: "namespaces(user,net,ipc,uts,pid)" or "none (why)". */
 void kf_sandbox_upper_probe(char ret_text[KF_SANDBOX_TEXT_MAX]);

@@ -1,7 +1,7 @@
 /* plan.h - the launch plan in a kernel's source: `//kf:` directives (docs/formats/launch-plan.md).
  *
- * In the host form (docs/formats/host-form.md) the plan is params, wheres and lets only, and its calls are one
- * step that calls kf_run.
+ * In the host form (docs/formats/host-form.md) the plan is params, wheres and lets only, and its calls are
+ * one step that calls kf_run.
  *
  * source text -> kf_plan (parsed once, immutable) + kf_binding (a value for each param) + symbols of a case
  *             -> kf_calls (numbers only: what a runner executes, no expression left).
@@ -48,12 +48,12 @@ typedef struct {
 } kf_binding;
 
 /* Parses the directives of a source. `name` is used in messages, and its ending says the language (.cl, .cu,
- * .hip, .c; else the task's first). Any mistake (unknown or duplicate directive, unknown name, args that are no
- * task argument, temp, symbol, param or let; no launch; a directive outside of the EVOLVE blocks where there
- * are any) is KF_EREFUSED with "NAME:LINE:COL: ..."; it is a property of the candidate: the caller makes a
- * `refused` verdict of it. Overrides of task.yaml's `params` are applied. The plan keeps a copy of the source
- * and borrows `task`, which must outlive it. A symbol, param or let as a launch argument is passed as i32, a
- * size or scalar of the task in its declared type. */
+ * .hip, .c; else the task's first). Any mistake (unknown or duplicate directive, unknown name, args that are
+ * no task argument, temp, symbol, param or let; no launch; a directive outside of the EVOLVE blocks where
+ * there are any) is KF_EREFUSED with "NAME:LINE:COL: ..."; it is a property of the candidate: the caller
+ * makes a `refused` verdict of it. Overrides of task.yaml's `params` are applied. The plan keeps a copy of
+ * the source and borrows `task`, which must outlive it. A symbol, param or let as a launch argument is passed
+ * as i32, a size or scalar of the task in its declared type. */
 kf_status kf_plan_parse(const kf_task *task, const char *source, size_t len, const char *name,
                         kf_plan **ret_plan, kf_err *err);
 /* The same for a source whose language is known otherwise. */
@@ -149,8 +149,8 @@ kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_bin
                           const int64_t *symbols, const kf_device_limits *limits, kf_calls **ret_calls,
                           kf_err *err);
 void kf_calls_free(kf_calls *calls);
-/* Adds the scratch memory that a candidate of the host form has asked for as a temp "workspace"; 0 bytes: none.
- * Once at most. */
+/* Adds the scratch memory that a candidate of the host form has asked for as a temp "workspace"; 0 bytes:
+ * none. Once at most. */
 void kf_calls_add_workspace(kf_calls *calls, int64_t bytes);
 
 /* ---- drawing bindings (emitters) ---- */

@@ -1,5 +1,6 @@
 /* links: kf_build */
-/* The host form in C: what the compiler makes, which objects are refused before they are loaded, and calls. */
+/* The host form in C: what the compiler makes, which objects are refused before they are loaded, and calls.
+ */
 #include "test_build_fixture.h"
 
 #include "device/calls_blob.h"
@@ -40,7 +41,8 @@ static void host_plan_init(host_plan *p, int64_t n) {
   p->plan.calls.host = &p->host;
 }
 
-static void build_with(const char *source, const char *options, const kf_calls *calls, kf_build_outcome *ret) {
+static void build_with(const char *source, const char *options, const kf_calls *calls,
+                       kf_build_outcome *ret) {
   char dir[KF_PATH_MAX];
   kf_build *build = NULL;
   fixture_dir(dir);

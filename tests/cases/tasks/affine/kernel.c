@@ -1,4 +1,4 @@
-#include "kf_call.h"
+#include <kf_call.h>
 
 // [EVOLVE_START]
 int kf_run(const kf_call *call) {
