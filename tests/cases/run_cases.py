@@ -2,8 +2,9 @@
 """Judges cases in plain text and compares each verdict with the one the case names.
 
 A case (*.kft): header lines `key: value` (first a comment that says what it shows), a line `---`, then the kernel.
-Keys: task (folder below tasks/), binding, set (NAME=VALUE), expect (verdicts that are right), and what must appear:
-diagnosis (kind), text, evidence (parts of the diagnosis), cell, right_cases (RIGHT/CHECKED), not_in_log.
+Keys: task (folder below tasks/), file (the kernel's name, by default kernel.cl), binding, set (NAME=VALUE), expect
+(verdicts that are right), and what must appear: diagnosis (kind), text, evidence (parts of the diagnosis), cell,
+right_cases (RIGHT/CHECKED), not_in_log.
 
 A pair (--pairs): a hostile kernel and an honest one that looks alike. The header, then `--- hostile` or `--- hostile NAME`
 before each hostile kernel and `--- honest` before the twin; `--- shared` text stands before all of them. The twin must
@@ -70,7 +71,7 @@ def read_pair(path):
 
 def judge(kf, case, kernel):
     with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "kernel.cl")
+        source = pathlib.Path(folder, case.get("file", "kernel.cl"))
         source.write_text(kernel)
         command = [kf, "eval", str(HERE / "tasks" / case["task"]), str(source), "--json"]
         if "binding" in case:
