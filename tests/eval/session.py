@@ -4,12 +4,13 @@
 Usage: session.py KF_EVAL
 """
 import os
+import pathlib
 import signal
 import sys
 import time
 import unittest
 
-from wireclient import ENDLESS, Evaluator, alive, descendants
+from wireclient import ENDLESS, TASK_DIR, Evaluator, alive, descendants
 
 KF_EVAL = ""
 
@@ -29,7 +30,6 @@ def role_of(pid):
         return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[2].decode()
     except (OSError, IndexError):
         return ""
-
 
 
 class Session(unittest.TestCase):
