@@ -3,7 +3,7 @@
 
 A case (*.kft): header lines `key: value` (first a comment that says what it shows), a line `---`, then the kernel.
 Keys: task (folder below tasks/), binding, set (NAME=VALUE), expect (verdicts that are right), and what must appear:
-diagnosis (kind), text, evidence (parts of the diagnosis), cell, not_in_log.
+diagnosis (kind), text, evidence (parts of the diagnosis), cell, right_cases (RIGHT/CHECKED), not_in_log.
 
 A pair (--pairs): a hostile kernel and an honest one that looks alike. The header, then `--- hostile` or `--- hostile NAME`
 before each hostile kernel and `--- honest` before the twin; `--- shared` text stands before all of them. The twin must
@@ -99,6 +99,10 @@ def faults(case, verdict):
             yield f"{part} \"{diagnosis.get(part)}\" lacks \"{case[part]}\""
     if "cell" in case and verdict.get("cell") != case["cell"]:
         yield f"cell {verdict.get('cell')}, expected {case['cell']}"
+    if "right_cases" in case:
+        checks = [c["right"] for c in verdict["cases"] if not c["measured"]]
+        if case["right_cases"] != f"{sum(checks)}/{len(checks)}":
+            yield f"{sum(checks)}/{len(checks)} check cases are right, expected {case['right_cases']}"
     if "not_in_log" in case and case["not_in_log"] in json.dumps(verdict):
         yield f"\"{case['not_in_log']}\" is in the verdict"
     if verdict["verdict"] != "correct" and not (verdict.get("next") or {}).get("why"):
