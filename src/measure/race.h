@@ -1,13 +1,13 @@
 /* race.h - paired, interleaved timing of two kernels on the judge's clock (docs/internals/evaluator.md,
  * T1 to T5, T11, T12, T15, T16).
  *
- * Block j: fresh inputs (one seed for both sides), then m rounds. A round: all of the inputs (beyond 8 MiB: 1/256 of their cache lines)
- * get new content; each side in turn, first one then the other, has its outputs and temps poisoned, the
- * case's lines flushed, and is asked for one call; then the two outputs are compared within twice the
- * tolerance (the opponent was verified, so a result kept from an earlier call shows). A side is stopped
- * unless it is being timed. Its value is the median of its m calls, less the empty request; m comes from the
- * warm-up and is the same for both sides: a side never learns it. d_j = mean over cases of ln(t_opponent /
- * t_candidate). Builds are stopped by the hooks. */
+ * Block j: fresh inputs (one seed for both sides), then m rounds. A round: all of the inputs (beyond 8 MiB:
+ * 1/256 of their cache lines) get new content; each side in turn, first one then the other, has its outputs
+ * and temps poisoned, the case's lines flushed, and is asked for one call; then the two outputs are compared
+ * within twice the tolerance (the opponent was verified, so a result kept from an earlier call shows). A side
+ * is stopped unless it is being timed. Its value is the median of its m calls, less the empty request; m
+ * comes from the warm-up and is the same for both sides: a side never learns it. d_j = mean over cases of
+ * ln(t_opponent / t_candidate). Builds are stopped by the hooks. */
 #ifndef KF_MEASURE_RACE_H
 #define KF_MEASURE_RACE_H
 
