@@ -143,17 +143,15 @@ class Pairs:
 
     def __init__(self, program, folder, settings):
         sys.path.insert(0, str(HERE.parent / "eval"))
-        import session  # the protocol's other end, as its own tests use it
-        session.KF_EVAL = program
-        self.new, self.folder, self.evaluator, self.number = session.Evaluator, folder, None, 0
+        import wireclient  # the protocol's other end, as the evaluator's own tests use it
+        self.new, self.program, self.folder, self.evaluator, self.number = wireclient.Evaluator, program, folder, None, 0
         self.settings = settings
 
     def start(self):
-        self.evaluator = self.new()
+        self.evaluator = self.new(self.program, self.settings)
         if not self.evaluator.device:
             print("skipped: no OpenCL device: " + self.evaluator.hello["note"])
             sys.exit(0)
-        self.evaluator.send({"op": "hello", "protocol": [1, 0], "settings": self.settings})
 
     def task(self, name):
         """The hash of the task's message; task.yaml is written as JSON, which YAML contains."""
