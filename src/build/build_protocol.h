@@ -41,6 +41,8 @@ typedef enum {
   KF_BUILD_LOG,          /* text */
   KF_BUILD_ENTRIES,      /* kf_entry_info array */
   KF_BUILD_ARTEFACT,     /* bytes; several frames are one artefact */
+  KF_BUILD_FACTS,        /* host form: kf_host_facts, before any of the candidate's code has run */
+  KF_BUILD_WORKSPACE,    /* host form: int64_t for each plan, after IN_LAUNCH */
   KF_BUILD_RESULT,       /* kf_build_result */
 } kf_build_frame_kind;
 
@@ -60,8 +62,9 @@ typedef struct {
 kf_status kf__build_warm(kf_backend *backend, kf_program *program, kf_calls *const *plans, int nplans,
                          void *fault_page, kf_run_result *ret_result, kf_err *err);
 
-/* builder_practise.c: builds and launches a kernel of ours, so that the compiler, its libraries and the linker
- * are loaded and what the driver keeps in its process is made. `must_stop` is asked between the steps. */
+/* builder_practise.c: builds and launches a kernel of ours, so that the compiler, its libraries and the
+ * linker are loaded and what the driver keeps in its process is made. `must_stop` is asked between the steps.
+ */
 kf_status kf__build_practise(kf_backend *backend, void *fault_page, bool (*must_stop)(void *context),
                              void *context, kf_err *err);
 

@@ -4,8 +4,10 @@
  * The OpenCL builder compiles, then launches each (kernel, local size, size class) of the given plans once on
  * memory of its own, so that PoCL's lazy work-group code is in the saved binary and the runner needs no exec
  * (src/device/README.md, PoCL). The launched code is the candidate's: the builder's process is as untrusted
- * as a runner and lives for one build. Asynchronous: the judge starts builds, watches kf_build_fd in its poll
- * loop, stops them during timed pairs. */
+ * as a runner and lives for one build. For the host form it runs the C compiler; the object is looked at
+ * (device/host_object.h) before its kf_workspace, if there is one, is asked about each plan, and again by the
+ * judge, so that no object that may not be loaded is an outcome. Asynchronous: the judge starts builds,
+ * watches kf_build_fd in its poll loop, stops them during timed pairs. */
 #ifndef KF_BUILD_BUILDER_H
 #define KF_BUILD_BUILDER_H
 
@@ -26,8 +28,8 @@ typedef struct {
   int64_t timeout_ms, memory_bytes;
   int64_t launch_timeout_ms; /* of all trial launches, lazy compilation included; 0: timeout_ms */
   bool want_entries; /* for `kf init`: list kernels with -cl-kernel-arg-info, no artefact, no launches */
-  kf_build *spare;   /* NULL, or from kf_build_spare with the same device, work folder and memory: taken over by
-                        kf_build_start in every case */
+  kf_build *spare; /* NULL, or from kf_build_spare with the same device, work folder and memory: taken over by
+                      kf_build_start in every case */
 } kf_build_request;
 
 typedef struct {
@@ -37,6 +39,8 @@ typedef struct {
   char *artefact;       /* kf_free */
   size_t artefact_len;
   char *log; /* compiler log, cut at 64 KiB, paths of the work folder removed; never NULL when finished */
+  kf_host_facts facts;    /* host form */
+  int64_t *workspace;     /* host form with kf_workspace: bytes for each plan of the request; else NULL */
   kf_entry_info *entries; /* want_entries */
   int nentries;
   int64_t wall_ms;
@@ -49,8 +53,8 @@ kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, 
  * idle priority, so that a build does not begin with loading a compiler. Serves one candidate like any other.
  * Of the request device, work folder and memory count. Pause, resume and free as a build's. */
 kf_status kf_build_spare(const kf_build_request *request, kf_build **ret_spare, kf_err *err);
-/* Looks at a spare; call now and then. *ret_usable false: it has ended, or did not get ready in time: free it.
- * One that is not ready yet is usable: it cuts its practice short when the candidate comes. */
+/* Looks at a spare; call now and then. *ret_usable false: it has ended, or did not get ready in time: free
+ * it. One that is not ready yet is usable: it cuts its practice short when the candidate comes. */
 kf_status kf_build_spare_look(kf_build *spare, bool *ret_usable, bool *ret_ready, kf_err *err);
 int kf_build_fd(const kf_build *build); /* readable when there is progress to be made by kf_build_step */
 /* Advances; *ret_done when the outcome is complete. Enforces the time limit: call at least every 50 ms or on

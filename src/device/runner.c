@@ -78,6 +78,8 @@ static kf_status conclude_end(kf_runner *runner, bool timed_out, int64_t limit_m
   kf_exit end;
   runner->finished = true;
   KF_TRY(kf_child_wait(runner->child, timed_out ? 0 : kf_now_ns() + GRACE_NS, &end, err));
+  if (kf_exit_from_outside(&end) && kf_sandbox_has_filter())
+    return kf_fail(err, KF_EIO, "runner: killed from outside");
   bool ran = end.kind == KF_EXIT_RUNNING;
   if (ran) {
     KF_TRY(kf_child_kill(runner->child, err));

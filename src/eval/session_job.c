@@ -108,12 +108,6 @@ static kf_status judgeable(const kf_device_info *device, kf_err *err) {
   return kf_err_hint(err, status, "name a CPU device with --device; see `kf doctor`");
 }
 
-static kf_language language_of(const kf_device_info *device) {
-  kf_language language = KF_LANG_OPENCL;
-  kf_language_parse(device->api, &language);
-  return language;
-}
-
 /* {"source":hash,"binding":text} -> artefact; NULL while the source is missing. */
 static kf_status get_artefact(kf_session *session, kf_job *job, const json_t *side, json_t *missing,
                               kf_artefact **ret_artefact, kf_err *err) {
@@ -132,7 +126,7 @@ static kf_status get_artefact(kf_session *session, kf_job *job, const json_t *si
 }
 
 static kf_status get_initial(kf_session *session, kf_job *job, kf_err *err) {
-  const kf_task_file *kernel = job->state->task->kernel[language_of(job->device)];
+  const kf_task_file *kernel = job->state->task->kernel[kf_device_language(job->device)];
   if (!kernel || kernel->len == 0) return KF_OK;
   kf_artefact_request request = {.task = job->state->task,
                                  .device = job->device,
@@ -189,7 +183,7 @@ static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing
   KF_TRY(judgeable(job->device, err));
   KF_TRY(find_task(session, task, missing, &job->state, err));
   if (!job->state) return KF_OK;
-  if (!kf_task_has_language(job->state->task, language_of(job->device)))
+  if (!kf_task_has_language(job->state->task, kf_device_language(job->device)))
     return kf_fail(err, KF_EREFUSED, "the task \"%s\" has no %s kernels, which is what device %s runs",
                    job->state->task->name, job->device->api, job->device->id);
   if (!job->candidate) KF_TRY(get_artefact(session, job, candidate, missing, &job->candidate, err));
@@ -328,8 +322,8 @@ static bool is_same_request(const kf_artefact *a, const kf_artefact *b) {
 }
 
 /* Whether another source with the same code may answer for this one, and under which key: all that the
- * judgement depends on. Asked for a race with its own source, for a given number of blocks or for a confirmation
- * the client wants a measurement, whatever the code. */
+ * judgement depends on. Asked for a race with its own source, for a given number of blocks or for a
+ * confirmation the client wants a measurement, whatever the code. */
 static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash *ret_key,
                       bool *ret_same_code) {
   kf_hash code, opponent = {{0}};
@@ -337,8 +331,8 @@ static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash 
   *ret_same_code = false;
   if (judgement->verified || judgement->blocks_min || judgement->stage >= 3) return false;
   if (!kf_twin_code(job->candidate, &code)) return false;
-  if (job->against && (is_same_request(job->candidate, job->against) ||
-                       !kf_twin_code(job->against, &opponent)))
+  if (job->against &&
+      (is_same_request(job->candidate, job->against) || !kf_twin_code(job->against, &opponent)))
     return false;
   *ret_same_code = job->against && kf_hash_equal(&code, &opponent);
   kf_hasher_init(&hasher);
@@ -391,11 +385,22 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
   return status;
 }
 
+/* What failed while the disk was full (what the candidate itself has written is removed by now) may have
+ * failed for that: no verdict, and nothing of it is kept. */
+static kf_status blame_disk(kf_session *session, kf_job *job, kf_err *err) {
+  kf_status status = kf_work_usable(&session->work, err);
+  if (status == KF_OK || !job->candidate->failed) return status;
+  job->candidate->state = KF_ARTEFACT_BROKEN;
+  job->candidate->error = (kf_err){.code = status};
+  return status;
+}
+
 static kf_status run_judge(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
   json_t *json = NULL;
   kf_verdict *verdict = kf_calloc(1, sizeof *verdict); /* large: not for the stack */
   if (!verdict) return kf_nomem(err);
   kf_status status = judge(session, job, verdict, err);
+  if (status == KF_OK && verdict->kind != KF_VERDICT_CORRECT) status = blame_disk(session, job, err);
   if (status == KF_OK) status = kf_verdict_to_json(verdict, &json, err);
   kf_free(verdict);
   KF_TRY(status);

@@ -15,7 +15,9 @@ enum {
   RACE_LOOK_NS = 200000000, /* longer calls are not repeated to tell a race */
   RACE_REPEATS = 2,
   THOROUGH_CALLS = 3,
-  LONG_CALL_NS = 500000000
+  LONG_CALL_NS = 500000000,
+  MEASURED_GATE_ELEMENTS =
+      1 << 20 /* a larger measure case has too dear a reference for a precision gate of its own */
 };
 
 kf_status kf_trial_start_checker(kf_trial *trial, const kf_artefact *artefact, kf_err *err) {
@@ -92,17 +94,21 @@ kf_case_result *kf__trial_line(kf_trial *trial, const kf_inputs *inputs, bool me
   return line;
 }
 
-/* A kernel has no business with threads of its process; the host form may start some (OpenMP). */
+/* A kernel has no business with threads of its process; the host form may have as many as it is told. */
 static void count_threads(kf_trial *trial, const kf_trial_case *c, kf_check_result *result) {
-  if (trial->threads == 0 || strcmp(trial->judgement->device->api, "opencl") != 0) return;
+  const kf_device_info *device = trial->judgement->device;
+  if (trial->threads == 0) return;
+  bool is_host = kf_device_is_host(device->id);
   int threads = kf_runner_threads(trial->checker);
-  if (threads <= trial->threads) return;
+  int allowed = trial->threads + (is_host ? (int)device->limits.units - 1 : 0);
+  if (threads <= allowed) return;
   kf_diagnosis *diagnosis = &result->diagnosis;
-  result->kind = KF_VERDICT_CHEAT;
+  result->kind = is_host ? KF_VERDICT_REFUSED : KF_VERDICT_CHEAT;
   memset(diagnosis, 0, sizeof *diagnosis);
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "thread");
   snprintf(diagnosis->where, sizeof diagnosis->where, "%s", c->inputs->case_text);
-  snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel started a thread in its process");
+  snprintf(diagnosis->text, sizeof diagnosis->text, "%s",
+           is_host ? "more threads than call->threads allows" : "the kernel started a thread in its process");
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%d threads before the first call, %d after one",
            trial->threads, threads);
 }
@@ -315,6 +321,9 @@ static kf_status check_measure_case(kf_trial *trial, int index, bool last, kf_er
   options.pattern = 0;
   if (status == KF_OK && !kf_trial_decided(trial) && first.wall_ns < LONG_CALL_NS)
     status = kf__trial_check(trial, &c, expected, &options, 2, line, &again, err);
+  bool cheap = first.wall_ns < LONG_CALL_NS &&
+               kf__trial_elements(j->state->task, &j->state->task->measure[index]) <= MEASURED_GATE_ELEMENTS;
+  if (status == KF_OK && cheap && !kf_trial_decided(trial)) status = kf__trial_precision(trial, &c, err);
   if (status == KF_OK && last) status = kf_trial_settle(trial, 2, err);
   free_case(trial, &c);
   return status;
@@ -328,7 +337,7 @@ kf_status kf_trial_full(kf_trial *trial, kf_err *err) {
     kf_trial_case *c = &trial->check[i];
     KF_TRY(check_thoroughly(trial, c, expected, 2, kf__trial_line(trial, c->inputs, false), err));
   }
-  if (!kf_trial_decided(trial)) KF_TRY(kf__trial_precision(trial, err));
+  if (!kf_trial_decided(trial)) KF_TRY(kf__trial_precision_check(trial, err));
   if (!kf_trial_decided(trial)) KF_TRY(kf__trial_families(trial, err));
   for (int i = 0; i < task->nmeasure && !kf_trial_decided(trial); i++)
     KF_TRY(check_measure_case(trial, i, i == task->nmeasure - 1, err));

@@ -81,8 +81,10 @@ int64_t kf__trial_elements(const kf_task *task, const kf_case *c); /* of all arg
 /* trial_families.c */
 /* The input families on the largest check case, the stress families on a small one. */
 kf_status kf__trial_families(kf_trial *trial, kf_err *err);
-/* Books verdict->precision. */
-kf_status kf__trial_precision(kf_trial *trial, kf_err *err);
+/* The precision gate on one case; books verdict->precision. */
+kf_status kf__trial_precision(kf_trial *trial, kf_trial_case *c, kf_err *err);
+/* The same on the largest check case whose reference is cheap. */
+kf_status kf__trial_precision_check(kf_trial *trial, kf_err *err);
 
 /* trial_race.c: timing. */
 kf_status kf_trial_open_race(kf_trial *trial, kf_err *err); /* starts the processes of both sides */

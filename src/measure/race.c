@@ -26,6 +26,7 @@ enum {
   LOOK_WITHIN_BLOCKS = 3, /* one of the first blocks is looked at twice */
   LOOK_AGAIN_MS = 50,
   CALLS_WITHOUT_FLUSH = 5,
+  WHOLLY_NEW_BYTES = 8 << 20,         /* of all inputs: as long as it takes to flush them */
   FLUSH_TELLS_NS = 100 * 1000 * 1000, /* beyond it what lay in the caches at first is no part of the time */
 };
 
@@ -117,6 +118,24 @@ static const kf__call *median_call(const kf__call *calls, int count) {
   return &calls[at];
 }
 
+static int64_t input_bytes(const kf_inputs *inputs) {
+  const void *pointers[KF_ARGS_MAX];
+  int64_t total = 0;
+  kf_inputs_pointers(inputs, pointers);
+  for (int a = 0; a < inputs->task->nargs; a++)
+    if (pointers[a]) total += inputs->elements[a] * (int64_t)kf_type_size(inputs->task->args[a].type);
+  return total;
+}
+
+/* What a kernel kept of the last call must not serve this one. A few new lines spoil a result that depends on
+ * all of an input; a kernel that keeps the result of each element or row would still win by the share that
+ * stayed, so inputs are wholly new where that is cheap. A kernel on larger ones is timed by few calls or is
+ * bound by memory, where keeping costs what it saves (docs/internals/cheats.md, rows 5 and 38). */
+static kf_status new_content(kf_inputs *inputs, uint64_t seed, kf_err *err) {
+  if (input_bytes(inputs) <= WHOLLY_NEW_BYTES) return kf_inputs_fill(inputs, seed, KF_FAMILY_DECLARED, err);
+  return kf_inputs_rewrite(inputs, seed, err);
+}
+
 /* The rounds of one case; fills its part of the sample. */
 static kf_status rounds(kf__race *race, kf_race_case *c, int index, kf_sample *sample, kf_err *err) {
   kf__call calls[2][KF_RACE_CALLS_MAX];
@@ -126,7 +145,7 @@ static kf_status rounds(kf__race *race, kf_race_case *c, int index, kf_sample *s
   KF_TRY(kf_inputs_fill(c->inputs, race->block_seed + (uint64_t)index, KF_FAMILY_DECLARED, err));
   for (int r = 0; r < c->calls; r++) {
     uint64_t seed = draw(race->block_seed + (uint64_t)index, (uint64_t)r, PURPOSE_ROUND);
-    KF_TRY(kf_inputs_rewrite(c->inputs, seed, err));
+    KF_TRY(new_content(c->inputs, seed, err));
     for (int turn = 0; turn < sides; turn++) {
       int side = sides == 1 ? CANDIDATE : (turn + r + (sample->candidate_first ? 0 : 1)) & 1;
       KF_TRY(kf__race_call(race, c, racer_of(c, side), true, 0, &calls[side][r], err));

@@ -1,7 +1,7 @@
 /* race.h - paired, interleaved timing of two kernels on the judge's clock (docs/internals/evaluator.md,
  * T1 to T5, T11, T12, T15, T16).
  *
- * Block j: fresh inputs (one seed for both sides), then m rounds. A round: 1/256 of the inputs' cache lines
+ * Block j: fresh inputs (one seed for both sides), then m rounds. A round: all of the inputs (beyond 8 MiB: 1/256 of their cache lines)
  * get new content; each side in turn, first one then the other, has its outputs and temps poisoned, the
  * case's lines flushed, and is asked for one call; then the two outputs are compared within twice the
  * tolerance (the opponent was verified, so a result kept from an earlier call shows). A side is stopped

@@ -22,6 +22,7 @@ static const char *const family_names[KF_FAMILY_COUNT] = {
     [KF_FAMILY_INTEGERS] = "integers",
     [KF_FAMILY_HUGE] = "huge",
     [KF_FAMILY_LARGE] = "large",
+    [KF_FAMILY_OFFSET] = "offset",
     [KF_FAMILY_SUBNORMAL] = "subnormal",
     [KF_FAMILY_ZEROS] = "zeros",
     [KF_FAMILY_EQUAL] = "equal",

@@ -2,6 +2,7 @@
 /* Runners with artefacts of the real OpenCL driver: what wrong kernels end as, limits, several cases. */
 #include "test_build_fixture.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -222,6 +223,26 @@ static void test_runner__maps_again_for_another_case(void **state) {
   fixture_run_done(&run);
 }
 
+/* clone with the flags of a thread, from inside the kernel, in the runner only: there x[1] is 1. */
+static void test_runner__kernel_starts_no_thread(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  fixture_run run;
+  run_source(
+      KERNEL("if (x[1] == 1.0f && get_global_id(0) == 0) { char stack[4096]; long rc = 56;"
+             "  __asm__ volatile(\"syscall; test %%rax, %%rax; jnz 1f; mov $60, %%eax; xor %%edi, %%edi; "
+             "syscall; 1:\" : \"+a\"(rc) : \"D\"(0x10f00l), \"S\"(stack + 4080), \"d\"(0l) : \"rcx\", "
+             "\"r11\", \"memory\"); y[0] = rc; }"),
+      FIXTURE_CALL_MS, &run);
+  assert_int_equal(run.result.code, KF_RUN_OK);
+  assert_true(((float *)kf_region_data(run.regions[1], 0))[0] == -(float)EPERM);
+  fixture_run_done(&run);
+#else
+  print_message("skipped: the system call is written for x86-64\n");
+  skip();
+#endif
+}
+
 int main(int argc, char **argv) {
   kf_role_run(argc, argv, fixture_roles);
   kf_alloc_init();
@@ -240,6 +261,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_runner__rubbish_is_no_artefact),
       cmocka_unit_test(test_runner__empty_buffers_and_launches),
       cmocka_unit_test(test_runner__maps_again_for_another_case),
+      cmocka_unit_test(test_runner__kernel_starts_no_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ static void fill_rest(kf_verdict *v) {
                               .joined_launches = true,
                               .matrix = 2};
   v->cell = (kf_cell){{2, 0, 1, 3}};
+  v->precision = (kf_precision_result){.state = KF_PRECISION_PASSED, .rms = 1e-7, .limit = 0.25};
   v->time_ns = 1000;
   v->time_low_ns = 990;
   v->time_high_ns = 1020;
@@ -116,6 +117,8 @@ static void test_wire_verdict__survives_the_round_trip(void **state) {
   assert_true(after.confirmed);
   assert_true(after.evidence.known && after.evidence.joined_launches && !after.evidence.subgroup);
   assert_int_equal(after.cell.level[3], 3);
+  assert_int_equal(after.precision.state, KF_PRECISION_PASSED);
+  assert_true(after.precision.rms == 1e-7 && after.precision.limit == 0.25);
   assert_true(isinf(after.cases[1].worst));
   assert_string_equal(after.cases[1].symbols, "n=2");
   assert_string_equal(after.next_command, "kf report");
@@ -192,6 +195,9 @@ static void test_wire_verdict__wrong_types_are_refused_and_outputs_kept(void **s
       "{\"verdict\":1}",
       "{\"verdict\":\"fine\"}",
       "{\"verdict\":\"slow\",\"stage\":\"2\"}",
+      "{\"verdict\":\"slow\",\"precision\":1}",
+      "{\"verdict\":\"slow\",\"precision\":{\"state\":\"fine\"}}",
+      "{\"verdict\":\"slow\",\"precision\":{\"state\":\"passed\",\"rms\":\"1\"}}",
       "{\"verdict\":\"slow\",\"stage\":4}",
       "{\"verdict\":\"slow\",\"stage\":1.5}",
       "{\"verdict\":\"slow\",\"confirmed\":0}",
