@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,10 @@ static int64_t ran_so_far(int pid) {
   return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+static int ascending(const void *a, const void *b) {
+  return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
 void kf_watch_open(kf_watch *watch, int pid) {
   char path[96];
   watch->pid = pid;
@@ -48,13 +53,30 @@ void kf_watch_open(kf_watch *watch, int pid) {
   if (!dir) return;
   for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
     if (!isdigit((unsigned char)entry->d_name[0]) || watch->nthreads == KF_WATCH_THREADS_MAX) continue;
-    int i = watch->nthreads++;
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", pid, entry->d_name);
-    watch->sched_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", pid, entry->d_name);
-    watch->status_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+    watch->thread[watch->nthreads++] = (int)strtol(entry->d_name, NULL, 10);
   }
   closedir(dir);
+  qsort(watch->thread, (size_t)watch->nthreads, sizeof *watch->thread, ascending);
+  for (int i = 0; i < watch->nthreads; i++) {
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, watch->thread[i]);
+    watch->sched_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, watch->thread[i]);
+    watch->status_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+  }
+}
+
+void kf_watch_spread(const kf_watch *watch) {
+  cpu_set_t allowed, one;
+  int cores[CPU_SETSIZE], ncores = 0, next = 0;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (int core = 0; core < CPU_SETSIZE; core++)
+    if (CPU_ISSET(core, &allowed)) cores[ncores++] = core;
+  for (int i = 0; i < watch->nthreads && ncores > 0; i++) {
+    if (watch->thread[i] == watch->pid) continue;
+    CPU_ZERO(&one);
+    CPU_SET(cores[next++ % ncores], &one);
+    sched_setaffinity(watch->thread[i], sizeof one, &one);
+  }
 }
 
 void kf_watch_close(kf_watch *watch) {

@@ -12,6 +12,7 @@ enum { KF_WATCH_THREADS_MAX = 64 };
 
 typedef struct {
   int nthreads;
+  int thread[KF_WATCH_THREADS_MAX]; /* ascending */
   int sched_fd[KF_WATCH_THREADS_MAX], status_fd[KF_WATCH_THREADS_MAX];
   int64_t waited_ns[KF_WATCH_THREADS_MAX]; /* at the last kf_watch_begin */
   int pid;
@@ -28,6 +29,10 @@ typedef struct {
 
 /* Threads that exist now. Never fails: files that cannot be opened are not read. */
 void kf_watch_open(kf_watch *watch, int pid);
+/* Gives each thread of the runner but its first one a core of its own, in the order of their numbers: where a
+ * scheduler puts two workers of one process on one core, it leaves them there, and that luck would last for a
+ * whole race. More threads than cores share them. Best effort. */
+void kf_watch_spread(const kf_watch *watch);
 void kf_watch_close(kf_watch *watch);
 void kf_watch_begin(kf_watch *watch);
 kf_waited kf_watch_end(const kf_watch *watch);

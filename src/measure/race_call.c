@@ -38,6 +38,7 @@ static int64_t empty_ns(const kf_race_report *report) {
 void kf__race_watch(kf_racer *racer) {
   if (racer->watched) return;
   kf_watch_open(&racer->watch, kf_runner_pid(racer->runner));
+  kf_watch_spread(&racer->watch);
   racer->watched = true;
 }
 
