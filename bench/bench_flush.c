@@ -49,7 +49,7 @@ static void measure(size_t bytes, const kf_flush *flush) {
   int64_t copies[WAYS][ROUNDS], costs[WAYS][ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {
     for (int w = 0; w < WAYS; w++) {
-      ask(to[1], from[0]); /* warm */
+      ask(to[1], from[0]);              /* warm */
       memset(memory + bytes, i, bytes); /* what a poison leaves: dirty lines in another core */
       if (w == STAY_WARM) ask(to[1], from[0]);
       int64_t begun = kf_now_ns();

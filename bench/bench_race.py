@@ -262,7 +262,7 @@ def power_series(contest, n, more, load):
     trials = 2000
     predicted = sum(detects([generator.choice(long_series) for _ in range(48)]) for _ in range(trials)) / trials
     low, high = wilson(hits, n)
-    verdict = "agrees" if low <= predicted <= high else "DIFFERS"
+    verdict = "agrees" if low - 1e-9 <= predicted <= high + 1e-9 else "DIFFERS"
     print(f"{contest.name:12} {load:5} slowed by {more:.0%}: true ratio {math.exp(statistics.median(long_series)):.4f}, "
           f"sigma {statistics.stdev(long_series):.2%}; found {hits} of {n} ({low:.0%} to {high:.0%}), "
           f"predicted {predicted:.0%}: {verdict}", flush=True)

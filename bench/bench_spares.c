@@ -1,6 +1,7 @@
 /* links: kf_eval kf_build kf_device kf_sandbox kf_base */
 /* bench_spares.c - what waiting processes save: a build and the start of a runner, with a spare and without.
- * Both ways take turns, so that a busy machine is busy for both; each prints the median and the 90th percentile.
+ * Both ways take turns, so that a busy machine is busy for both; each prints the median and the 90th
+ * percentile.
  *
  * usage: bench_spares [ROUNDS] */
 #include "base/alloc.h"

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Source in to verdict out: small kernels, none like another, judged one after the other by one kf-eval over its protocol.
 
-The next candidate is sent when the last verdict has come, so nothing is hidden by work in flight. Before the clock starts one
-kernel is judged, which builds the opponent and makes the expected data; what comes after is what a search sees.
+The next candidate is sent when the last verdict has come and --pause seconds have passed, in which spare processes get ready:
+a model takes longer than that to write a kernel. Two kernels are judged before the clock starts; they build the opponent, make
+the expected data, and let the session keep spares. The device's lock is waited for like by any other: for numbers that mean
+something, nothing else may run on the machine.
 
-Usage: bench_turnaround.py KF_EVAL [-n CANDIDATES] [--task FOLDER_WITH_TASK_JSON] [--json]
+Usage: bench_turnaround.py KF_EVAL [-n CANDIDATES] [--pause SECONDS]
 """
 import argparse
 import hashlib
@@ -85,63 +87,79 @@ class Evaluator:
         return self.number
 
     def result(self):
+        """The verdict, and after how many seconds the first check began."""
+        begun, checking = time.monotonic(), None
         while True:
             message = json.loads(self.process.stdout.readline())
+            if message["op"] == "progress" and message["what"] == "checking":
+                checking = time.monotonic() - begun
             if message["op"] == "result":
                 if "error" in message:
                     sys.exit(json.dumps(message["error"]))
-                return message["verdict"]
+                return message["verdict"], checking
 
     def judge(self, source, **fields):
+        """Milliseconds of the whole, of what came before the first check, and the verdict."""
         begun = time.monotonic()
         self.start(source, **fields)
-        verdict = self.result()
-        return (time.monotonic() - begun) * 1000, verdict
+        verdict, checking = self.result()
+        return (time.monotonic() - begun) * 1000, (checking or 0) * 1000, verdict
 
     def cpu_s(self):
-        """Of the judge and of all its children that have ended, killed ones too."""
+        """Of the judge, and of its children that have ended, killed ones and theirs too."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return sum(int(fields[i]) for i in range(11, 15)) / os.sysconf("SC_CLK_TCK")
+        ticks = [int(fields[i]) / os.sysconf("SC_CLK_TCK") for i in range(11, 15)]
+        return ticks[0] + ticks[1], ticks[2] + ticks[3]
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)
 
 
 def kernel(number):
     return KERNEL.format(group=64, skew=number % 7, number=number + 1).encode()
 
 
-def spread(values):
+def row(name, values):
     values = sorted(values)
-    return statistics.median(values), values[min(len(values) - 1, int(0.9 * len(values)))]
+    print(f"{name:26} {statistics.median(values):8.0f} {values[min(len(values) - 1, int(0.9 * len(values)))]:8.0f}")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("kf_eval")
     parser.add_argument("-n", type=int, default=20)
-    parser.add_argument("--pause", type=float, default=0)
+    parser.add_argument("--pause", type=float, default=2)
     options = parser.parse_args()
     e = Evaluator(options.kf_eval, {})
-    first, verdict = e.judge(kernel(100000))
-    print(f"first verdict of the session {first:.0f} ms ({verdict['verdict']})")
-    rows = {"total": [], "build": [], "verify": [], "measure": [], "other": []}
-    cpu = e.cpu_s()
+    first, _, _ = e.judge(kernel(100000))
+    e.judge(kernel(100001))
+    times = {name: [] for name in ("total", "build", "verify", "measure", "other")}
+    blocks, judge_s, children_s = [], 0, 0
     for i in range(options.n):
         time.sleep(options.pause)
-        wall, verdict = e.judge(kernel(i))
-        if verdict["verdict"] != "correct": sys.exit(json.dumps(verdict))
-        ms = verdict["stages_ms"]
-        for key in ("build", "verify", "measure"):
-            rows[key].append(ms[key])
-        rows["total"].append(wall)
-        rows["other"].append(wall - ms["build"] - ms["verify"] - ms["measure"])
-    cpu = e.cpu_s() - cpu
-    for key, values in rows.items():
-        print("%-8s p50 %6.0f  p90 %6.0f ms" % (key, *spread(values)))
-    print(f"cpu {cpu / options.n:.2f} s a candidate; blocks {verdict['speedup']['blocks']}")
+        before = e.cpu_s()
+        wall, _, verdict = e.judge(kernel(i))
+        after = e.cpu_s()
+        if verdict["verdict"] != "correct" or "shared_with" in verdict:
+            sys.exit(json.dumps(verdict))
+        stages = verdict["stages_ms"]
+        for name in ("build", "verify", "measure"):
+            times[name].append(stages[name])
+        times["total"].append(wall)
+        times["other"].append(wall - stages["build"] - stages["verify"] - stages["measure"])
+        blocks.append(verdict["speedup"]["blocks"])
+        judge_s += after[0] - before[0]
+        children_s += after[1] - before[1]
+    cached = [e.judge(kernel(i), stage=0)[1] for i in range(options.n)]
+    print(f"{'ms, %d candidates' % options.n:26} {'p50':>8} {'p90':>8}")
+    for name, values in times.items():
+        row({"total": "source in to verdict out"}.get(name, "  " + name), values)
+    row("request to check, cached", cached)
+    print(f"first verdict of the session {first:.0f} ms; {statistics.median(blocks):.0f} blocks a race")
+    print(f"CPU seconds a candidate: judge {judge_s / options.n:.2f}, children that ended {children_s / options.n:.2f}")
     e.close()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -18,18 +18,18 @@
 
 enum {
   READY_LIMIT_MS = 60000, /* for opening the device and practising, on a loaded machine */
-  PATIENCE_MS = 10000,    /* an unready spare older than this is not waited for */
+  PATIENCE_MS = 5000,     /* how long a candidate waits for a spare that is not ready yet */
   NS_PER_MS = 1000 * 1000,
 };
 
 struct kf_build {
   kf_child *child;
   int fd, fault_fd;
-  int wire_fd; /* the request, kept until the builder is ready: it may have to be sent to another */
+  int wire_fd; /* the request: it may have to be sent to another process */
   uint64_t wire_bytes;
   bool ready;    /* device open, sandbox on: from here on what happens is the candidate's */
   bool is_spare; /* not asked yet */
-  bool replaced; /* the first process did not get ready; this is the second and last */
+  bool replaced; /* the first process was lost through no fault of the candidate; this is the last */
   char device_id[64];
   int64_t memory_bytes, timeout_ns;
   kf_fault_page *fault;
@@ -169,12 +169,12 @@ kf_status kf_build_spare(const kf_build_request *request, kf_build **ret_spare, 
 }
 
 /* The candidate's time begins now, or when the builder is ready. */
-static void begin_clock(kf_build *build) {
+static void begin_clock(kf_build *build, int unready_ms) {
   build->start_ns = kf_now_ns();
   build->paused_ns = build->pause_start_ns = build->late_ns = 0;
   build->phase_ns = 0;
   build->phase_starved_ns = build->child ? kf_child_starved_ns(build->child) : 0;
-  build->limit_ns = build->ready ? build->timeout_ns : (int64_t)READY_LIMIT_MS * NS_PER_MS;
+  build->limit_ns = build->ready ? build->timeout_ns : (int64_t)unready_ms * NS_PER_MS;
 }
 
 static bool is_fit(kf_build *spare, const kf_build_request *request) {
@@ -208,7 +208,7 @@ kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, 
     build->timeout_ns = request->timeout_ms * NS_PER_MS;
     build->launch_limit_ns =
         request->launch_timeout_ms > 0 ? request->launch_timeout_ms * NS_PER_MS : build->timeout_ns;
-    begin_clock(build);
+    begin_clock(build, request->spare ? PATIENCE_MS : READY_LIMIT_MS);
     status = make_wire(build, request, err);
   }
   if (status == KF_OK) status = send_request(build, err);
@@ -221,16 +221,18 @@ kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, 
   return KF_OK;
 }
 
-/* The process did not get ready: a failure of ours, and a second, plain one gets a chance. */
+/* The process did not get ready, or was killed from outside: a failure of ours, and a second, plain one gets
+ * a chance. */
 static kf_status replace_process(kf_build *build, const kf_err *why, kf_err *err) {
   if (build->replaced) return kf_fail(err, why->code ? why->code : KF_EIO, "%s", why->msg);
   build->replaced = true;
+  build->ready = false;
   end_process(build);
   kf_buf_drop(&build->incoming, build->incoming.len);
   kf_buf_drop(&build->log, build->log.len);
   build->got_result = false;
   KF_TRY(spawn(build, false, err));
-  begin_clock(build);
+  begin_clock(build, READY_LIMIT_MS);
   return send_request(build, err);
 }
 
@@ -431,11 +433,13 @@ static kf_status conclude_crash(kf_build *build, kf_err *err) {
     KF_TRY(kf_child_kill(build->child, err));
     KF_TRY(kf_child_poll(build->child, &end, err));
   }
-  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. Its own
-   * code can send it to itself. */
-  if (end.kind == KF_EXIT_SIGNAL && end.code == SIGKILL && !end.killed_by_us && !end.over_memory &&
-      !build->outcome.in_launch)
-    return kf_fail(err, KF_EIO, "builder: killed from outside");
+  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. Without a
+   * filter its own code can send it to itself. */
+  if (kf_exit_from_outside(&end) && (!build->outcome.in_launch || kf_sandbox_has_filter())) {
+    kf_err why = {.code = KF_OK};
+    kf_fail(&why, KF_EIO, "builder: killed from outside");
+    return replace_process(build, &why, err);
+  }
   kf_fault_classify(build->fault, &end, NULL, &build->outcome.result);
   return add_output(build, err);
 }
@@ -536,8 +540,8 @@ static kf_status step_unready(kf_build *build, kf_err *err) {
   if (status == KF_OK && ended)
     status = kf_fail(&why, KF_EIO, "builder: it ended before it had opened the device");
   if (status == KF_OK && over_time(build) && !may_go_on(build, had_bytes))
-    status =
-        kf_fail(&why, KF_ETIMEOUT, "builder: the device was not open within %d s", READY_LIMIT_MS / 1000);
+    status = kf_fail(&why, KF_ETIMEOUT, "builder: the device was not open within %lld s",
+                     (long long)(build->limit_ns / NS_PER_MS / 1000));
   return status == KF_OK ? KF_OK : replace_process(build, &why, err);
 }
 
@@ -570,6 +574,7 @@ kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err) {
     KF_TRY(conclude_timeout(build, err));
   else
     return KF_OK;
+  if (!build->ready) return KF_OK; /* begun again with another process */
   KF_TRY(fill_outcome(build, err));
   build->done = true;
   *ret_done = true;

@@ -81,8 +81,7 @@ kf_status kf__build_practise(kf_backend *backend, void *fault_page, bool (*must_
   kf_buf log;
   if (must_stop(context)) return KF_OK;
   kf_buf_init(&log, KF_BUILD_LOG_MAX);
-  kf_status status =
-      kf_backend_compile(backend, source, sizeof source - 1, "", &log, &program, &result, err);
+  kf_status status = kf_backend_compile(backend, source, sizeof source - 1, "", &log, &program, &result, err);
   if (status == KF_OK) status = went_well(&result, err);
   if (status == KF_OK && !must_stop(context))
     status = launch_and_save(backend, program, fault_page, must_stop, context, err);

@@ -27,8 +27,8 @@ struct kf_runner {
   int64_t call_timeout_ms;
   uint64_t nonce;     /* of the request being answered */
   int64_t replied_ns; /* when the last message came */
-  bool opened;    /* the child has said that the device is open */
-  bool loaded;    /* foreign code is in the child: from now on nothing it says is a failure of ours */
+  bool opened;        /* the child has said that the device is open */
+  bool loaded;        /* foreign code is in the child: from now on nothing it says is a failure of ours */
   bool finished;
   bool stopped;
   kf_calls names; /* buffers of the last plan, for messages; no steps */
@@ -78,6 +78,8 @@ static kf_status conclude_end(kf_runner *runner, bool timed_out, int64_t limit_m
   kf_exit end;
   runner->finished = true;
   KF_TRY(kf_child_wait(runner->child, timed_out ? 0 : kf_now_ns() + GRACE_NS, &end, err));
+  if (kf_exit_from_outside(&end) && kf_sandbox_has_filter())
+    return kf_fail(err, KF_EIO, "runner: killed from outside");
   bool ran = end.kind == KF_EXIT_RUNNING;
   if (ran) {
     KF_TRY(kf_child_kill(runner->child, err));
@@ -358,9 +360,9 @@ static bool has_unasked(const kf_runner *runner) {
   return recv(runner->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* A stopped child gets the request first and is continued then, when the clock has begun: nothing in it can run
- * ahead of its clock. The clock ends at the whole reply, for which the child has to have drained its queue; a
- * child that answers early has only taken time from itself. */
+/* A stopped child gets the request first and is continued then, when the clock has begun: nothing in it can
+ * run ahead of its clock. The clock ends at the whole reply, for which the child has to have drained its
+ * queue; a child that answers early has only taken time from itself. */
 kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_run_times *ret_times,
                         kf_run_result *ret_result, kf_err *err) {
   kf_runner_reply reply;

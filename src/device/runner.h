@@ -3,9 +3,9 @@
  *
  * Life: start (opens the device) -> load (puts on the strict filter, then loads the artefact) -> map -> plan
  * -> run ... -> free. A started one can wait for its candidate as long as the caller likes; no second
- * candidate is ever loaded into it. Nothing the child says is believed unless the judge can check it: outputs are read from
- * the judge's own mapping, time is the judge's clock from request to reply, and the child is stopped before
- * its outputs are read. */
+ * candidate is ever loaded into it. Nothing the child says is believed unless the judge can check it: outputs
+ * are read from the judge's own mapping, time is the judge's clock from request to reply, and the child is
+ * stopped before its outputs are read. */
 #ifndef KF_DEVICE_RUNNER_H
 #define KF_DEVICE_RUNNER_H
 
@@ -50,10 +50,10 @@ typedef struct {
   int64_t wall_ns;  /* judge's clock, request sent (or a stopped child continued) -> reply seen */
   int64_t child_ns; /* the child's word */
 } kf_run_times;
-/* One call, or none (k = 0): the empty request whose median is subtracted. A child never learns how many calls
- * will follow. A stopped runner is continued, after the request lies ready for it. A call beyond call_timeout_ms (or deadline_ns if
- * earlier and not 0) kills the child: KF_RUN_TIMED_OUT. After any code but OK the runner is finished and can
- * only be freed. */
+/* One call, or none (k = 0): the empty request whose median is subtracted. A child never learns how many
+ * calls will follow. A stopped runner is continued, after the request lies ready for it. A call beyond
+ * call_timeout_ms (or deadline_ns if earlier and not 0) kills the child: KF_RUN_TIMED_OUT. After any code but
+ * OK the runner is finished and can only be freed. */
 kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_run_times *ret_times,
                         kf_run_result *ret_result, kf_err *err);
 /* Stop before outputs are read; resume before the next request. */

@@ -17,6 +17,7 @@ static void free_calls(kf_calls **calls, int count) {
 
 static void artefact_free(kf_artefact *artefact) {
   kf_build_free(artefact->build);
+  kf_evidence_free(artefact->reading);
   kf_build_outcome_done(&artefact->outcome);
   free_calls(artefact->check, KF_CASES_MAX);
   free_calls(artefact->measure, KF_CASES_MAX);
@@ -130,6 +131,7 @@ static kf_status make(const kf_artefact_request *request, const kf_hash *key, kf
   artefact->key = *key;
   artefact->task = request->task;
   artefact->device = request->device;
+  artefact->reads = strcmp(request->device->api, "opencl") == 0 && !request->salt[0];
   artefact->source = kf_memdup(request->source, request->source_len);
   artefact->source_len = request->source_len;
   kf_hash hash;
@@ -165,6 +167,33 @@ void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact) {
   evict(artefacts);
 }
 
+/* Distinct kernels the plan launches; borrowed from the calls. */
+static int launched_entries(const kf_calls *calls, const char **ret_entries) {
+  int count = 0;
+  for (int s = 0; s < calls->nsteps; s++) {
+    if (calls->steps[s].kind != KF_STEP_LAUNCH) continue;
+    bool known = false;
+    for (int i = 0; i < count; i++)
+      known = known || strcmp(ret_entries[i], calls->steps[s].entry) == 0;
+    if (!known) ret_entries[count++] = calls->steps[s].entry;
+  }
+  return count;
+}
+
+/* The screen and the structural evidence, in a process of their own. */
+static kf_status start_reading(kf_artefact *artefact, const char *options, kf_err *err) {
+  const kf_calls *calls = artefact->task->nmeasure ? artefact->measure[0] : artefact->check[0];
+  const char *entries[KF_STEPS_MAX];
+  if (!artefact->reads || kf_device_is_host(artefact->device->id)) return KF_OK;
+  kf_evidence_request request = {.source = artefact->source,
+                                 .source_len = artefact->source_len,
+                                 .options = options,
+                                 .entries = entries,
+                                 .nentries = calls ? launched_entries(calls, entries) : 0,
+                                 .calls = calls};
+  return kf_evidence_start(&request, artefact->work_dir, &artefact->reading, err);
+}
+
 static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_err *err) {
   const kf_calls *plans[3 * KF_CASES_MAX];
   int nplans = 0;
@@ -193,6 +222,7 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
                               .memory_bytes = artefacts->settings->sandbox_memory_mib << 20,
                               .spare = spare};
   KF_TRY(kf_build_start(&request, &artefact->build, err));
+  KF_TRY(start_reading(artefact, request.options, err));
   artefact->state = KF_ARTEFACT_BUILDING;
   artefacts->building++;
   return KF_OK;
@@ -221,6 +251,22 @@ static kf_verdict_kind outcome_kind(const kf_build_outcome *outcome) {
   if (outcome->in_launch && outcome->result.code == KF_RUN_CRASHED) return KF_VERDICT_CRASHED;
   if (outcome->in_launch && outcome->result.code == KF_RUN_TIMED_OUT) return KF_VERDICT_TIMED_OUT;
   return kinds[outcome->result.code];
+}
+
+/* Compiled evidence in the words of the syntax tree's (docs/formats/host-form.md, Place in the archive). */
+static kf_evidence host_evidence(const kf_artefact *artefact) {
+  const kf_host_facts *facts = &artefact->outcome.facts;
+  kf_evidence evidence = {.known = true,
+                          .launches = 1,
+                          .vector_width = facts->vector_width,
+                          .accumulators = facts->accumulators,
+                          .async_or_prefetch = facts->prefetches,
+                          .staged_local = artefact->outcome.workspace != NULL,
+                          .barrier = facts->threads,
+                          .subgroup = facts->barriers,
+                          .global_atomic = facts->atomics};
+  snprintf(evidence.source, sizeof evidence.source, "assembly");
+  return evidence;
 }
 
 /* What kf_workspace said of each plan, in the order of start_build. */
@@ -265,6 +311,7 @@ static void judge_outcome(kf_artefact *artefact) {
   artefact->state = KF_ARTEFACT_READY;
   if (outcome->result.code == KF_RUN_OK) {
     add_workspaces(artefact);
+    if (kf_device_is_host(artefact->device->id)) artefact->evidence = host_evidence(artefact);
     return;
   }
   artefact->failed = true;
@@ -283,21 +330,63 @@ static void judge_outcome(kf_artefact *artefact) {
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%.*s", (int)strcspn(first, "\n"), first);
 }
 
-static void step_build(kf_artefacts *artefacts, kf_artefact *artefact) {
-  kf_err err = {0};
+/* What the screen found comes before whatever the compiler says of the same source. What it could not read
+ * matters only where the compiler could: it may have been shown another program. */
+static void judge_screen(kf_artefact *artefact) {
+  bool unreadable = artefact->screen.state == KF_SCREEN_UNREADABLE && !artefact->failed;
+  if (artefact->screen.state != KF_SCREEN_REFUSED && !unreadable) return;
+  artefact->state = KF_ARTEFACT_READY;
+  artefact->failed = true;
+  artefact->kind = KF_VERDICT_REFUSED;
+  artefact->diagnosis = artefact->screen.diagnosis;
+}
+
+/* Ends when there is a result, or a failure of ours. */
+static kf_status step_build(kf_artefact *artefact, kf_err *err) {
   bool done = false;
-  kf_status status = kf_build_step(artefact->build, &done, &err);
-  if (status == KF_OK && !done) return;
-  if (status == KF_OK) status = kf_build_outcome_take(artefact->build, &artefact->outcome, &err);
+  if (!artefact->build) return KF_OK;
+  KF_TRY(kf_build_step(artefact->build, &done, err));
+  if (!done) return KF_OK;
+  KF_TRY(kf_build_outcome_take(artefact->build, &artefact->outcome, err));
   kf_build_free(artefact->build);
   artefact->build = NULL;
+  return KF_OK;
+}
+
+static kf_status step_reading(kf_artefact *artefact, kf_err *err) {
+  bool done = false;
+  if (!artefact->reading) return KF_OK;
+  KF_TRY(kf_evidence_step(artefact->reading, &done, err));
+  if (!done) return KF_OK;
+  KF_TRY(kf_evidence_take(artefact->reading, &artefact->screen, &artefact->evidence, err));
+  kf_evidence_free(artefact->reading);
+  artefact->reading = NULL;
+  return KF_OK;
+}
+
+static void end_build(kf_artefacts *artefacts, kf_artefact *artefact) {
+  kf_build_free(artefact->build);
+  kf_evidence_free(artefact->reading);
+  artefact->build = NULL;
+  artefact->reading = NULL;
   artefacts->building--;
-  if (status != KF_OK)
-    break_artefact(artefact, &err);
-  else
-    judge_outcome(artefact);
   kf_fs_remove_tree(artefact->work_dir, NULL);
   artefact->work_dir[0] = '\0';
+}
+
+static void step_artefact(kf_artefacts *artefacts, kf_artefact *artefact) {
+  kf_err err = {0};
+  kf_status status = step_reading(artefact, &err);
+  if (!artefacts->settings->sandbox_screen) artefact->screen.state = KF_SCREEN_UNREAD;
+  if (status == KF_OK) status = step_build(artefact, &err);
+  bool refused = artefact->screen.state == KF_SCREEN_REFUSED; /* what it builds is of no interest */
+  if (status == KF_OK && !refused && (artefact->build || artefact->reading)) return;
+  if (status != KF_OK)
+    break_artefact(artefact, &err);
+  else if (!artefact->build)
+    judge_outcome(artefact);
+  if (status == KF_OK) judge_screen(artefact);
+  end_build(artefacts, artefact);
 }
 
 static int jobs_max(const kf_artefacts *artefacts) {
@@ -318,12 +407,15 @@ void kf_artefacts_pump(kf_artefacts *artefacts) {
   if (artefacts->paused || artefacts->pumping) return;
   artefacts->pumping = true;
   for (kf_artefact *a = artefacts->first; a; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING) step_build(artefacts, a);
+    if (a->state == KF_ARTEFACT_BUILDING) step_artefact(artefacts, a);
   while (artefacts->building < jobs_max(artefacts)) {
     kf_artefact *next = oldest_queued(artefacts);
     kf_err err = {0};
     if (!next) break;
-    if (start_build(artefacts, next, &err) != KF_OK) break_artefact(next, &err);
+    if (start_build(artefacts, next, &err) == KF_OK) continue;
+    kf_build_free(next->build);
+    next->build = NULL;
+    break_artefact(next, &err);
   }
   kf_spares_pump(artefacts->spares, artefacts->building == 0);
   artefacts->pumping = false;
@@ -331,84 +423,32 @@ void kf_artefacts_pump(kf_artefacts *artefacts) {
 
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max) {
   int count = 0;
-  for (const kf_artefact *a = artefacts->first; a && count < max; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING)
+  for (const kf_artefact *a = artefacts->first; a; a = a->next) {
+    if (a->state != KF_ARTEFACT_BUILDING) continue;
+    if (a->build && count < max)
       fds[count++] = (struct pollfd){.fd = kf_build_fd(a->build), .events = POLLIN};
+    if (a->reading && count < max)
+      fds[count++] = (struct pollfd){.fd = kf_evidence_fd(a->reading), .events = POLLIN};
+  }
   return count;
 }
 
 void kf_artefacts_pause(kf_artefacts *artefacts) {
   artefacts->paused = true;
   kf_spares_pause(artefacts->spares);
-  for (kf_artefact *a = artefacts->first; a; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING) kf_build_pause(a->build, NULL);
+  for (kf_artefact *a = artefacts->first; a; a = a->next) {
+    if (a->build) kf_build_pause(a->build, NULL);
+    if (a->reading) kf_evidence_pause(a->reading, NULL);
+  }
 }
 
 void kf_artefacts_resume(kf_artefacts *artefacts) {
   artefacts->paused = false;
   kf_spares_resume(artefacts->spares);
-  for (kf_artefact *a = artefacts->first; a; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING) kf_build_resume(a->build, NULL);
-}
-
-/* Distinct kernels the plan launches; borrowed from the calls. */
-static int launched_entries(const kf_calls *calls, const char **ret_entries) {
-  int count = 0;
-  for (int s = 0; s < calls->nsteps; s++) {
-    if (calls->steps[s].kind != KF_STEP_LAUNCH) continue;
-    bool known = false;
-    for (int i = 0; i < count; i++)
-      known = known || strcmp(ret_entries[i], calls->steps[s].entry) == 0;
-    if (!known) ret_entries[count++] = calls->steps[s].entry;
+  for (kf_artefact *a = artefacts->first; a; a = a->next) {
+    if (a->build) kf_build_resume(a->build, NULL);
+    if (a->reading) kf_evidence_resume(a->reading, NULL);
   }
-  return count;
-}
-
-static kf_status extract(kf_artefacts *artefacts, kf_artefact *artefact, kf_err *err) {
-  const kf_calls *calls = artefact->task->nmeasure ? artefact->measure[0] : artefact->check[0];
-  const char *entries[KF_STEPS_MAX];
-  char work_dir[KF_PATH_MAX];
-  if (!calls) return KF_OK;
-  KF_CLEANUP(kf_buf_done) kf_buf options;
-  kf_buf_init(&options, OPTIONS_MAX);
-  KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
-  KF_TRY(kf_work_dir(artefacts->work, "evidence", work_dir, err));
-  kf_evidence_request request = {.source = artefact->source,
-                                 .source_len = artefact->source_len,
-                                 .options = kf_buf_text(&options),
-                                 .entries = entries,
-                                 .nentries = launched_entries(calls, entries),
-                                 .calls = calls};
-  kf_status status = kf_evidence_extract(&request, work_dir, &artefact->evidence, err);
-  kf_fs_remove_tree(work_dir, NULL);
-  return status;
-}
-
-/* Compiled evidence in the words of the syntax tree's (docs/formats/host-form.md, Place in the archive). */
-static kf_evidence host_evidence(const kf_artefact *artefact) {
-  const kf_host_facts *facts = &artefact->outcome.facts;
-  kf_evidence evidence = {.known = !artefact->failed,
-                          .launches = 1,
-                          .vector_width = facts->vector_width,
-                          .accumulators = facts->accumulators,
-                          .async_or_prefetch = facts->prefetches,
-                          .staged_local = artefact->outcome.workspace != NULL,
-                          .barrier = facts->threads,
-                          .subgroup = facts->barriers,
-                          .global_atomic = facts->atomics};
-  snprintf(evidence.source, sizeof evidence.source, "assembly");
-  return evidence;
-}
-
-void kf_artefact_evidence(kf_artefacts *artefacts, kf_artefact *artefact) {
-  if (artefact->evidence_done) return;
-  artefact->evidence_done = true;
-  if (kf_device_is_host(artefact->device->id)) {
-    artefact->evidence = host_evidence(artefact);
-    return;
-  }
-  /* Without evidence the cell is unknown, which the verdict shows; a candidate is not worse for it. */
-  if (extract(artefacts, artefact, NULL) != KF_OK) memset(&artefact->evidence, 0, sizeof artefact->evidence);
 }
 
 void kf_artefacts_done(kf_artefacts *artefacts) {

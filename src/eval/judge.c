@@ -23,21 +23,12 @@ void kf_trial_say(kf_trial *trial, const char *what) {
   if (j->progress) j->progress(j->context, what);
 }
 
-/* Who was judged, where, by whom: the parts that do not depend on the outcome. */
-static void fill_header(const kf_judgement *j, kf_verdict *v) {
+/* What is the candidate's own even where another one's judgement is taken over. */
+static void fill_own(const kf_judgement *j, kf_verdict *v) {
   const kf_artefact *candidate = j->candidate;
-  kf_verdict_init(v);
-  v->kind = KF_VERDICT_CORRECT; /* until something else holds */
-  snprintf(v->oracle, sizeof v->oracle, "%s",
-           j->state->task->reference_kind == KF_REFERENCE_KERNEL ? "kernel" : "reference");
-  snprintf(v->tier, sizeof v->tier, "%s", j->device->limits.is_cpu ? "B" : "A");
-  snprintf(v->device, sizeof v->device, "%s", j->device->id);
-  snprintf(v->device_name, sizeof v->device_name, "%s", j->device->name);
-  snprintf(v->driver, sizeof v->driver, "%s", j->device->driver);
   snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
   snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
   snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
-  snprintf(v->enforced, sizeof v->enforced, "%s", candidate->outcome.enforced); /* until a runner is up */
   v->build_ms = candidate->outcome.wall_ms;
   if (candidate->outcome.artefact) {
     kf_hash hash;
@@ -50,18 +41,31 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
   }
 }
 
+/* Who was judged, where, by whom: the parts that do not depend on the outcome. */
+static void fill_header(const kf_judgement *j, kf_verdict *v) {
+  const kf_artefact *candidate = j->candidate;
+  kf_verdict_init(v);
+  v->kind = KF_VERDICT_CORRECT; /* until something else holds */
+  snprintf(v->oracle, sizeof v->oracle, "%s",
+           j->state->task->reference_kind == KF_REFERENCE_KERNEL ? "kernel" : "reference");
+  snprintf(v->tier, sizeof v->tier, "%s", j->device->limits.is_cpu ? "B" : "A");
+  snprintf(v->device, sizeof v->device, "%s", j->device->id);
+  snprintf(v->device_name, sizeof v->device_name, "%s", j->device->name);
+  snprintf(v->driver, sizeof v->driver, "%s", j->device->driver);
+  snprintf(v->enforced, sizeof v->enforced, "%s", candidate->outcome.enforced); /* until a runner is up */
+  fill_own(j, v);
+}
+
 /* Where in the archive it belongs; the first candidate of a task also settles what "as the reference" means.
  */
 static void find_cell(kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
   if (j->initial && !j->initial->failed && !j->state->base_known) {
-    kf_artefact_evidence(j->artefacts, j->initial);
     j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches,
                                         .sweeps = j->initial->evidence.sweeps,
                                         .split_reduction = j->initial->evidence.split_reduction};
     j->state->base_known = j->initial->evidence.known;
   }
-  kf_artefact_evidence(j->artefacts, j->candidate);
   trial->verdict->evidence = j->candidate->evidence;
   trial->verdict->cell = kf_behavior_cell(&j->candidate->evidence, &j->state->base);
 }
@@ -157,6 +161,13 @@ static kf_status run_stages(kf_trial *trial, kf_err *err) {
   return confirm(trial, err);
 }
 
+/* Where the parser was missing, the first line of defence was: said beside the layers that held. */
+static void note_unscreened(const kf_artefact *candidate, kf_verdict *v) {
+  size_t len = strlen(v->enforced);
+  if (candidate->reads && candidate->screen.state == KF_SCREEN_UNREAD && len)
+    snprintf(v->enforced + len, sizeof v->enforced - len, " unscreened");
+}
+
 static void advise(kf_verdict *v) {
   static const struct {
     kf_verdict_kind kind;
@@ -187,26 +198,11 @@ static void advise(kf_verdict *v) {
 }
 
 void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_verdict *ret_verdict) {
-  kf_verdict *v = ret_verdict;
-  fill_header(judgement, v);
-  v->kind = twin->kind;
-  v->stage = twin->stage;
-  v->diagnosis = twin->diagnosis;
-  kf_race_result race = twin->race;
-  memcpy(race.against, v->race.against, sizeof race.against);
-  memcpy(race.against_binding, v->race.against_binding, sizeof race.against_binding);
-  v->race = race;
-  memcpy(v->cases, twin->cases, sizeof v->cases);
-  v->ncases = twin->ncases;
-  v->time_ns = twin->time_ns;
-  v->time_low_ns = twin->time_low_ns;
-  v->time_high_ns = twin->time_high_ns;
-  v->evidence = twin->evidence;
-  v->cell = twin->cell;
-  snprintf(v->enforced, sizeof v->enforced, "%s", twin->enforced);
-  snprintf(v->shared_with, sizeof v->shared_with, "%s", twin->source_sha256);
-  v->total_ms = v->build_ms;
-  advise(v);
+  *ret_verdict = *twin;
+  snprintf(ret_verdict->shared_with, sizeof ret_verdict->shared_with, "%s", twin->source_sha256);
+  fill_own(judgement, ret_verdict);
+  ret_verdict->total_ms = ret_verdict->build_ms;
+  ret_verdict->verify_ms = ret_verdict->measure_ms = 0;
 }
 
 kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err) {
@@ -228,6 +224,7 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
   } else {
     status = run_stages(&trial, err);
   }
+  note_unscreened(judgement->candidate, ret_verdict);
   kf_trial_stop_checker(&trial);
   kf_trial_close_race(&trial);
   kf_trial_free_checks(&trial);

@@ -22,7 +22,7 @@ typedef struct {
   kf_artefacts *artefacts;
   kf_spares *spares;
   kf_work_root *work;
-  const char *flush; /* measure.flush_max_mib of touched memory, for kf_race_options */
+  const char *flush;           /* measure.flush_max_mib of touched memory, for kf_race_options */
   const kf_ceilings *ceilings; /* of the device; NULL: not known, no floor is checked */
   kf_task_state *state;
   kf_artefact *candidate;

@@ -6,8 +6,8 @@
 
 #include "eval/blobs.h"
 #include "eval/judge.h"
-#include "verify/shapes.h"
 #include "eval/twins.h"
+#include "verify/shapes.h"
 #include "wire/proto.h"
 
 typedef enum { KF_JOB_JUDGE, KF_JOB_INSPECT } kf_job_kind;

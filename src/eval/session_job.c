@@ -385,11 +385,22 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
   return status;
 }
 
+/* What failed while the disk was full (what the candidate itself has written is removed by now) may have
+ * failed for that: no verdict, and nothing of it is kept. */
+static kf_status blame_disk(kf_session *session, kf_job *job, kf_err *err) {
+  kf_status status = kf_work_usable(&session->work, err);
+  if (status == KF_OK || !job->candidate->failed) return status;
+  job->candidate->state = KF_ARTEFACT_BROKEN;
+  job->candidate->error = (kf_err){.code = status};
+  return status;
+}
+
 static kf_status run_judge(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
   json_t *json = NULL;
   kf_verdict *verdict = kf_calloc(1, sizeof *verdict); /* large: not for the stack */
   if (!verdict) return kf_nomem(err);
   kf_status status = judge(session, job, verdict, err);
+  if (status == KF_OK && verdict->kind != KF_VERDICT_CORRECT) status = blame_disk(session, job, err);
   if (status == KF_OK) status = kf_verdict_to_json(verdict, &json, err);
   kf_free(verdict);
   KF_TRY(status);

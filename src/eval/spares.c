@@ -3,14 +3,30 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 enum {
   NS_PER_MS = 1000 * 1000,
   OPEN_LIMIT_MS = 10000, /* a runner that has not opened its device by then is given up */
   RETRY_MS = 2000,       /* after a failure */
 };
+
+kf_status kf_work_usable(const kf_work_root *work, kf_err *err) {
+  enum { ROOM_MIN_BYTES = 4 << 20 };
+  struct statvfs fs;
+  kf_status status = KF_OK;
+  if (statvfs(work->root, &fs) != 0) return kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
+  if (access(work->root, W_OK) != 0)
+    status = kf_fail(err, KF_EIO, "%s: %s", work->root, strerror(errno));
+  else if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN_BYTES || (fs.f_files > 0 && fs.f_favail == 0))
+    status = kf_fail(err, KF_EIO, "%s: no space left on the device", work->root);
+  return status == KF_OK ? KF_OK
+                         : kf_err_hint(err, status, "make room there, or set TMPDIR to another folder");
+}
 
 kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err) {
   char name[64];
@@ -46,9 +62,11 @@ static void drop_builder(kf_spares *spares) {
 }
 
 void kf_spares_drop(kf_spares *spares) {
+  spares->busy = true;
   while (spares->count)
     drop_runner(spares, spares->count - 1);
   drop_builder(spares);
+  spares->busy = false;
 }
 
 void kf_spares_keep(kf_spares *spares, const kf_device_info *device) {
@@ -104,9 +122,8 @@ static void make_runner(kf_spares *spares) {
 
 static void make_builder(kf_spares *spares) {
   kf_status status = kf_work_dir(spares->work, "builder", spares->builder_dir, NULL);
-  kf_build_request request = {.device_id = spares->device->id,
-                              .work_dir = spares->builder_dir,
-                              .memory_bytes = memory_bytes(spares)};
+  kf_build_request request = {
+      .device_id = spares->device->id, .work_dir = spares->builder_dir, .memory_bytes = memory_bytes(spares)};
   if (status == KF_OK) status = kf_build_spare(&request, &spares->builder, NULL);
   if (status == KF_OK) return;
   drop_builder(spares);
@@ -123,15 +140,17 @@ static void look_at_builder(kf_spares *spares) {
 
 void kf_spares_pump(kf_spares *spares, bool want_builder) {
   bool opening = false;
-  if (!spares->device || spares->paused) return;
+  if (!spares->device || spares->paused || spares->busy) return;
+  spares->busy = true;
   look_at_runners(spares, &opening);
   look_at_builder(spares);
   /* One at a time: they share the cores with what is being judged. */
-  if (kf_now_ns() < spares->not_before_ns) return;
-  if (!spares->builder && want_builder)
+  bool may_make = kf_now_ns() >= spares->not_before_ns;
+  if (may_make && !spares->builder && want_builder)
     make_builder(spares);
-  else if (spares->count < KF_SPARES_MAX && !opening)
+  else if (may_make && spares->count < KF_SPARES_MAX && !opening)
     make_runner(spares);
+  spares->busy = false;
 }
 
 bool kf_spares_settled(const kf_spares *spares) {
@@ -141,27 +160,33 @@ bool kf_spares_settled(const kf_spares *spares) {
   return spares->count == KF_SPARES_MAX && spares->builder;
 }
 
-kf_status kf_spares_runner(kf_spares *spares, const kf_device_info *device, const char *what,
-                           kf_runner **ret_runner, char ret_dir[KF_PATH_MAX], kf_err *err) {
-  for (int i = 0; i < spares->count && spares->device == device;) {
+/* Takes an open one out; those that are not well are dropped on the way. */
+static bool take_open(kf_spares *spares, kf_spare_runner *ret_spare) {
+  for (int i = spares->count - 1; i >= 0; i--) {
     if (!is_well(&spares->runners[i])) {
       drop_runner(spares, i);
-      continue;
+    } else if (spares->runners[i].open) {
+      *ret_spare = take_out(spares, i);
+      return true;
     }
-    if (!spares->runners[i].open) {
-      i++;
-      continue;
-    }
-    kf_spare_runner spare = take_out(spares, i);
-    *ret_runner = spare.runner;
-    snprintf(ret_dir, KF_PATH_MAX, "%s", spare.dir);
-    return KF_OK;
   }
-  return start_runner(spares, device, what, ret_runner, ret_dir, err);
+  return false;
+}
+
+kf_status kf_spares_runner(kf_spares *spares, const kf_device_info *device, const char *what,
+                           kf_runner **ret_runner, char ret_dir[KF_PATH_MAX], kf_err *err) {
+  kf_spare_runner spare = {.runner = NULL};
+  spares->busy = true;
+  bool taken = spares->device == device && take_open(spares, &spare);
+  spares->busy = false;
+  if (!taken) return start_runner(spares, device, what, ret_runner, ret_dir, err);
+  *ret_runner = spare.runner;
+  snprintf(ret_dir, KF_PATH_MAX, "%s", spare.dir);
+  return KF_OK;
 }
 
 kf_build *kf_spares_builder(kf_spares *spares, const kf_device_info *device, char ret_dir[KF_PATH_MAX]) {
-  kf_build *builder = spares->device == device ? spares->builder : NULL;
+  kf_build *builder = spares->device == device && !spares->busy ? spares->builder : NULL;
   if (!builder) return NULL;
   snprintf(ret_dir, KF_PATH_MAX, "%s", spares->builder_dir);
   spares->builder = NULL;

@@ -21,6 +21,9 @@ typedef struct {
   char root[KF_PATH_MAX];
   unsigned next;
 } kf_work_root;
+/* Whether the folder's file system can be written and has room: a failure seen where it has not is no
+ * candidate's. */
+kf_status kf_work_usable(const kf_work_root *work, kf_err *err);
 kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err);
 
 typedef struct {
@@ -38,7 +41,7 @@ typedef struct {
   int count;
   kf_build *builder;
   char builder_dir[KF_PATH_MAX];
-  bool paused;
+  bool paused, busy;     /* busy: a call is under way; what is pumped meanwhile leaves them alone */
   int64_t not_before_ns; /* after a failure no new one is made until then */
 } kf_spares;
 

@@ -15,7 +15,9 @@ enum {
   RACE_LOOK_NS = 200000000, /* longer calls are not repeated to tell a race */
   RACE_REPEATS = 2,
   THOROUGH_CALLS = 3,
-  LONG_CALL_NS = 500000000
+  LONG_CALL_NS = 500000000,
+  MEASURED_GATE_ELEMENTS =
+      1 << 20 /* a larger measure case has too dear a reference for a precision gate of its own */
 };
 
 kf_status kf_trial_start_checker(kf_trial *trial, const kf_artefact *artefact, kf_err *err) {
@@ -319,6 +321,9 @@ static kf_status check_measure_case(kf_trial *trial, int index, bool last, kf_er
   options.pattern = 0;
   if (status == KF_OK && !kf_trial_decided(trial) && first.wall_ns < LONG_CALL_NS)
     status = kf__trial_check(trial, &c, expected, &options, 2, line, &again, err);
+  bool cheap = first.wall_ns < LONG_CALL_NS &&
+               kf__trial_elements(j->state->task, &j->state->task->measure[index]) <= MEASURED_GATE_ELEMENTS;
+  if (status == KF_OK && cheap && !kf_trial_decided(trial)) status = kf__trial_precision(trial, &c, err);
   if (status == KF_OK && last) status = kf_trial_settle(trial, 2, err);
   free_case(trial, &c);
   return status;
@@ -332,7 +337,7 @@ kf_status kf_trial_full(kf_trial *trial, kf_err *err) {
     kf_trial_case *c = &trial->check[i];
     KF_TRY(check_thoroughly(trial, c, expected, 2, kf__trial_line(trial, c->inputs, false), err));
   }
-  if (!kf_trial_decided(trial)) KF_TRY(kf__trial_precision(trial, err));
+  if (!kf_trial_decided(trial)) KF_TRY(kf__trial_precision_check(trial, err));
   if (!kf_trial_decided(trial)) KF_TRY(kf__trial_families(trial, err));
   for (int i = 0; i < task->nmeasure && !kf_trial_decided(trial); i++)
     KF_TRY(check_measure_case(trial, i, i == task->nmeasure - 1, err));

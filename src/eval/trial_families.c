@@ -90,15 +90,20 @@ static void fail_precision(kf_trial *trial, const kf_trial_case *c, const kf_pre
   kf_trial_fail(trial, KF_VERDICT_IMPRECISE, &diagnosis, 2);
 }
 
-kf_status kf__trial_precision(kf_trial *trial, kf_err *err) {
-  const kf_judgement *j = trial->judgement;
+/* The worse of two results counts; what can be seen on one case only is seen. */
+static void book_precision(kf_verdict *verdict, const kf_precision_result *result) {
+  kf_precision_result *booked = &verdict->precision;
+  bool seen = booked->state == KF_PRECISION_PASSED || booked->state == KF_PRECISION_FAILED;
+  if (seen && result->state == KF_PRECISION_UNOBSERVABLE) return;
+  if (seen && result->rms * booked->limit <= booked->rms * result->limit) return;
+  *booked = *result;
+}
+
+kf_status kf__trial_precision(kf_trial *trial, kf_trial_case *c, kf_err *err) {
   const kf_precision *precision = NULL;
   kf_precision_sum sum = {0};
-  if (j->state->task->ncheck == 0) return KF_OK;
-  int index = largest_case(j->state->task, GATE_ELEMENTS), arg = -1;
-  KF_TRY(kf__trial_open(trial, index, err));
-  kf_trial_case *c = &trial->check[index];
-  KF_TRY(kf_task_precision(j->state, &trial->means, c->inputs, &precision, err));
+  int arg = -1;
+  KF_TRY(kf_task_precision(trial->judgement->state, &trial->means, c->inputs, &precision, err));
   if (!precision->applies) return KF_OK;
   for (int d = 0; d < precision->ndraws && precision->observable && !kf_trial_decided(trial); d++) {
     kf_check_result result;
@@ -108,7 +113,16 @@ kf_status kf__trial_precision(kf_trial *trial, kf_err *err) {
     KF_TRY(kf__trial_check(trial, c, NULL, &options, 2, NULL, &result, err));
   }
   if (kf_trial_decided(trial)) return KF_OK;
-  trial->verdict->precision = kf_precision_judge(precision, &sum, &arg);
-  if (trial->verdict->precision.state == KF_PRECISION_FAILED) fail_precision(trial, c, precision, arg);
+  kf_precision_result result = kf_precision_judge(precision, &sum, &arg);
+  book_precision(trial->verdict, &result);
+  if (result.state == KF_PRECISION_FAILED) fail_precision(trial, c, precision, arg);
   return KF_OK;
+}
+
+kf_status kf__trial_precision_check(kf_trial *trial, kf_err *err) {
+  const kf_task *task = trial->judgement->state->task;
+  if (task->ncheck == 0) return KF_OK;
+  int index = largest_case(task, GATE_ELEMENTS);
+  KF_TRY(kf__trial_open(trial, index, err));
+  return kf__trial_precision(trial, &trial->check[index], err);
 }

@@ -1,5 +1,5 @@
-/* trial_floor.c - a time below what moving the compulsory bytes takes is not believed before the candidate has
- * been right on inputs that nobody has seen; see trial_int.h and docs/internals/evaluator.md, T17. */
+/* trial_floor.c - a time below what moving the compulsory bytes takes is not believed before the candidate
+ * has been right on inputs that nobody has seen; see trial_int.h and docs/internals/evaluator.md, T17. */
 #include "eval/trial_int.h"
 
 #include "measure/floor.h"

@@ -51,8 +51,8 @@ void kf_trial_stop_checker(kf_trial *trial);
 kf_status kf_trial_quick(kf_trial *trial, kf_err *err); /* stage 0: two smallest check cases, one poison */
 kf_status kf_trial_full(kf_trial *trial,
                         kf_err *err); /* stage 2: all cases, both poisons, repeats, families */
-/* The candidate on a measure case with `seeds` seeds never used before, every output compared with the oracle's.
- * A failure decides the verdict. */
+/* The candidate on a measure case with `seeds` seeds never used before, every output compared with the
+ * oracle's. A failure decides the verdict. */
 kf_status kf_trial_recheck(kf_trial *trial, int measure_case, int seeds, kf_err *err);
 /* Stage 3: hidden seeds on the measure cases and hidden shapes; new process. */
 kf_status kf_trial_hidden(kf_trial *trial, kf_err *err);
@@ -81,8 +81,10 @@ int64_t kf__trial_elements(const kf_task *task, const kf_case *c); /* of all arg
 /* trial_families.c */
 /* The input families on the largest check case, the stress families on a small one. */
 kf_status kf__trial_families(kf_trial *trial, kf_err *err);
-/* Books verdict->precision. */
-kf_status kf__trial_precision(kf_trial *trial, kf_err *err);
+/* The precision gate on one case; books verdict->precision. */
+kf_status kf__trial_precision(kf_trial *trial, kf_trial_case *c, kf_err *err);
+/* The same on the largest check case whose reference is cheap. */
+kf_status kf__trial_precision_check(kf_trial *trial, kf_err *err);
 
 /* trial_race.c: timing. */
 kf_status kf_trial_open_race(kf_trial *trial, kf_err *err); /* starts the processes of both sides */

@@ -99,6 +99,15 @@ static void add_calls(kf_hasher *hasher, const kf_calls *calls) {
     add_step(hasher, &calls->steps[i]);
 }
 
+/* False where there is no plan: what is launched is then not known. */
+static bool add_cases(kf_hasher *hasher, kf_calls *const *calls, int count) {
+  for (int i = 0; i < count; i++) {
+    if (!calls[i]) return false;
+    add_calls(hasher, calls[i]);
+  }
+  return true;
+}
+
 bool kf_twin_code(const kf_artefact *artefact, kf_hash *ret_code) {
   kf_hasher hasher;
   kf_hash content;
@@ -108,10 +117,9 @@ bool kf_twin_code(const kf_artefact *artefact, kf_hash *ret_code) {
   kf_hasher_add(&hasher, content.bytes, sizeof content.bytes);
   kf_hasher_add(&hasher, artefact->task->id.bytes, sizeof artefact->task->id.bytes);
   kf_hasher_add_text(&hasher, artefact->device->id);
-  for (int i = 0; i < artefact->task->ncheck; i++)
-    add_calls(&hasher, artefact->check[i]);
-  for (int i = 0; i < artefact->task->nmeasure; i++)
-    add_calls(&hasher, artefact->measure[i]);
+  if (!add_cases(&hasher, artefact->check, artefact->task->ncheck) ||
+      !add_cases(&hasher, artefact->measure, artefact->task->nmeasure))
+    return false;
   kf_hasher_final(&hasher, ret_code);
   return true;
 }

@@ -18,8 +18,8 @@ typedef struct {
   int count;
 } kf_disturb;
 
-/* Takes the block in and says why it is dropped, KF_DROP_NO if it is not. Blocks beyond the maximum are judged
- * by the earlier ones. */
+/* Takes the block in and says why it is dropped, KF_DROP_NO if it is not. Blocks beyond the maximum are
+ * judged by the earlier ones. */
 kf_sample_drop kf_disturb_judge(kf_disturb *disturb, const kf_sample *sample);
 
 #endif

@@ -2,7 +2,6 @@
  * race_call.c. */
 #include "measure/race.h"
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "measure/race_int.h"
 
@@ -27,6 +26,7 @@ enum {
   LOOK_WITHIN_BLOCKS = 3, /* one of the first blocks is looked at twice */
   LOOK_AGAIN_MS = 50,
   CALLS_WITHOUT_FLUSH = 5,
+  WHOLLY_NEW_BYTES = 8 << 20,         /* of all inputs: as long as it takes to flush them */
   FLUSH_TELLS_NS = 100 * 1000 * 1000, /* beyond it what lay in the caches at first is no part of the time */
 };
 
@@ -62,7 +62,8 @@ static kf_status set_pace(kf__race *race, kf_race_case *c, int side, int64_t lim
   return KF_OK;
 }
 
-/* m: one call from measure.repeat_below_us on, else an odd number from 3 so that they last measure.value_us. */
+/* m: one call from measure.repeat_below_us on, else an odd number from 3 so that they last measure.value_us.
+ */
 static int calls_for(const kf_settings *settings, int64_t call_ns) {
   if (call_ns >= settings->measure_repeat_below_us * 1000) return 1;
   int64_t m = settings->measure_value_us * 1000 / (call_ns > 0 ? call_ns : 1);
@@ -117,6 +118,24 @@ static const kf__call *median_call(const kf__call *calls, int count) {
   return &calls[at];
 }
 
+static int64_t input_bytes(const kf_inputs *inputs) {
+  const void *pointers[KF_ARGS_MAX];
+  int64_t total = 0;
+  kf_inputs_pointers(inputs, pointers);
+  for (int a = 0; a < inputs->task->nargs; a++)
+    if (pointers[a]) total += inputs->elements[a] * (int64_t)kf_type_size(inputs->task->args[a].type);
+  return total;
+}
+
+/* What a kernel kept of the last call must not serve this one. A few new lines spoil a result that depends on
+ * all of an input; a kernel that keeps the result of each element or row would still win by the share that
+ * stayed, so inputs are wholly new where that is cheap. A kernel on larger ones is timed by few calls or is
+ * bound by memory, where keeping costs what it saves (docs/internals/cheats.md, rows 5 and 38). */
+static kf_status new_content(kf_inputs *inputs, uint64_t seed, kf_err *err) {
+  if (input_bytes(inputs) <= WHOLLY_NEW_BYTES) return kf_inputs_fill(inputs, seed, KF_FAMILY_DECLARED, err);
+  return kf_inputs_rewrite(inputs, seed, err);
+}
+
 /* The rounds of one case; fills its part of the sample. */
 static kf_status rounds(kf__race *race, kf_race_case *c, int index, kf_sample *sample, kf_err *err) {
   kf__call calls[2][KF_RACE_CALLS_MAX];
@@ -126,7 +145,7 @@ static kf_status rounds(kf__race *race, kf_race_case *c, int index, kf_sample *s
   KF_TRY(kf_inputs_fill(c->inputs, race->block_seed + (uint64_t)index, KF_FAMILY_DECLARED, err));
   for (int r = 0; r < c->calls; r++) {
     uint64_t seed = draw(race->block_seed + (uint64_t)index, (uint64_t)r, PURPOSE_ROUND);
-    KF_TRY(kf_inputs_rewrite(c->inputs, seed, err));
+    KF_TRY(new_content(c->inputs, seed, err));
     for (int turn = 0; turn < sides; turn++) {
       int side = sides == 1 ? CANDIDATE : (turn + r + (sample->candidate_first ? 0 : 1)) & 1;
       KF_TRY(kf__race_call(race, c, racer_of(c, side), true, 0, &calls[side][r], err));
@@ -232,6 +251,15 @@ static void hear_witness(kf_race_report *report, const char *where) {
   memset(diagnosis, 0, sizeof *diagnosis);
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "clock");
   snprintf(diagnosis->where, sizeof diagnosis->where, "%s", where);
+  if (says == KF_WITNESS_RAN_OUTSIDE) {
+    snprintf(
+        diagnosis->text, sizeof diagnosis->text,
+        "in every call the process was on the cores for longer than the time it claims can hold: work is "
+        "done outside its window");
+    snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "at best %lld ns on cores, of %lld ns claimed",
+             (long long)w->outside_ran_ns, (long long)w->outside_child_ns);
+    return;
+  }
   if (says == KF_WITNESS_TOO_LONG) {
     snprintf(diagnosis->text, sizeof diagnosis->text,
              "the process claims to have worked for longer than its calls lasted");
@@ -244,6 +272,25 @@ static void hear_witness(kf_race_report *report, const char *where) {
            "is done outside its window");
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "at best %lld ns, of which it claims %lld ns",
            (long long)w->gap_wall_ns, (long long)w->gap_child_ns);
+}
+
+/* Threads that the candidate's process has now and had not before its first call. */
+static void count_threads(const kf_race_options *options, kf_race_case *cases, int ncases,
+                          kf_race_report *report) {
+  for (int i = 0; i < ncases && !options->may_start_threads && !report->failed; i++) {
+    const kf_racer *racer = &cases[i].candidate;
+    int threads = kf_runner_threads(racer->runner);
+    if (!racer->watched || threads <= racer->watch.nthreads || threads >= KF_WATCH_THREADS_MAX) continue;
+    kf_diagnosis *diagnosis = &report->diagnosis;
+    report->failed = true;
+    report->kind = KF_VERDICT_CHEAT;
+    memset(diagnosis, 0, sizeof *diagnosis);
+    snprintf(diagnosis->kind, sizeof diagnosis->kind, "thread");
+    snprintf(diagnosis->where, sizeof diagnosis->where, "%s", cases[i].inputs->case_text);
+    snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel started a thread in its process");
+    snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
+             "%d threads before the first call of the race, %d after it", racer->watch.nthreads, threads);
+  }
 }
 
 /* ---- the race ---- */
@@ -270,6 +317,7 @@ kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options 
     KF_TRY(guarded_block(&race, cases, ncases, rule, until, err));
     if (options->limit_ms > 0 && kf_now_ns() - begun > options->limit_ms * NS_PER_MS) kf_rule_time_up(rule);
   }
+  if (!report->opponent_failed) count_threads(options, cases, ncases, report);
   hear_witness(report, cases[0].inputs->case_text);
   return KF_OK;
 }
@@ -277,8 +325,8 @@ kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options 
 /* ---- alone ---- */
 
 /* One value of each case; a case whose warm-up call was long is not called again. */
-static kf_status alone_once(kf__race *race, kf_race_case *cases, int ncases, int number, int64_t *ret_total_ns,
-                            kf_err *err) {
+static kf_status alone_once(kf__race *race, kf_race_case *cases, int ncases, int number,
+                            int64_t *ret_total_ns, kf_err *err) {
   kf_sample sample = {.block = number, .ncases = ncases, .candidate_first = true};
   int64_t total = 0;
   race->block_seed = draw(race->options->seed, (uint64_t)number, PURPOSE_BLOCK);
@@ -307,6 +355,7 @@ kf_status kf_race_alone(kf_race_case *cases, int ncases, const kf_race_options *
   for (int b = 0; b < blocks && total <= LONG_CALL_NS && status == KF_OK && !kf__race_over(&race); b++)
     status = alone_once(&race, cases, ncases, b, &total, err);
   if (options->after_pair) options->after_pair(options->context);
+  if (status == KF_OK) count_threads(options, cases, ncases, report);
   if (status == KF_OK) hear_witness(report, cases[0].inputs->case_text);
   return status;
 }

@@ -1,13 +1,13 @@
 /* race.h - paired, interleaved timing of two kernels on the judge's clock (docs/internals/evaluator.md,
  * T1 to T5, T11, T12, T15, T16).
  *
- * Block j: fresh inputs (one seed for both sides), then m rounds. A round: 1/256 of the inputs' cache lines get
- * new content; each side in turn, first one then the other, has its outputs and temps poisoned, the case's
- * lines flushed, and is asked for one call; then the two outputs are compared within twice the tolerance (the
- * opponent was verified, so a result kept from an earlier call shows). A side is stopped unless it is being
- * timed. Its value is the median of its m calls, less the empty request; m comes from the warm-up and is
- * the same for both sides: a side never learns it. d_j = mean over cases of ln(t_opponent / t_candidate).
- * Builds are stopped by the hooks. */
+ * Block j: fresh inputs (one seed for both sides), then m rounds. A round: all of the inputs (beyond 8 MiB: 1/256 of their cache lines)
+ * get new content; each side in turn, first one then the other, has its outputs and temps poisoned, the
+ * case's lines flushed, and is asked for one call; then the two outputs are compared within twice the
+ * tolerance (the opponent was verified, so a result kept from an earlier call shows). A side is stopped
+ * unless it is being timed. Its value is the median of its m calls, less the empty request; m comes from the
+ * warm-up and is the same for both sides: a side never learns it. d_j = mean over cases of ln(t_opponent /
+ * t_candidate). Builds are stopped by the hooks. */
 #ifndef KF_MEASURE_RACE_H
 #define KF_MEASURE_RACE_H
 
@@ -41,10 +41,13 @@ typedef struct {
 typedef struct {
   const kf_settings *settings;
   kf_flush flush;
-  kf_verdict *verdict; /* blocks are noted in its samples */
-  int process;         /* for the samples */
-  int64_t limit_ms;    /* then a race of 6 blocks ends undecided; 0: none */
-  uint64_t seed;       /* secret; block seeds come from it */
+  kf_verdict *verdict;    /* blocks are noted in its samples */
+  int process;            /* for the samples */
+  int cores;              /* of the machine */
+  bool may_start_threads; /* a kernel has no business with threads of its process; the host form may start
+                             some */
+  int64_t limit_ms;       /* then a race of 6 blocks ends undecided; 0: none */
+  uint64_t seed;          /* secret; block seeds come from it */
   void (*before_pair)(void *context); /* builds are stopped here */
   void (*after_pair)(void *context);  /* and continued; the protocol is served */
   bool (*canceled)(void *context);
@@ -58,10 +61,10 @@ typedef struct {
   kf_diagnosis diagnosis;
   bool opponent_failed; /* the opponent did: infrastructure, not the candidate's fault */
   kf_disturb disturb;
-  kf_witness witness;                      /* of the candidate */
+  kf_witness witness;                       /* of the candidate */
   int64_t empty_ns[2][KF_RACE_EMPTIES_MAX]; /* the last empty requests of candidate and opponent */
   int empties[2];                           /* so far; more than the maximum overwrite the oldest */
-  bool looked_again;                       /* kf_check_second_look was made */
+  bool looked_again;                        /* kf_check_second_look was made */
 } kf_race_report;
 
 /* Adds blocks to `rule` until it is finished or has `until` blocks (0: until finished). May be called again

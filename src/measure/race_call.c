@@ -23,8 +23,8 @@ static void book_run(kf__race *race, const kf_race_case *c, const kf_racer *race
        kf_check_run_verdict(run, racer->rig->calls, c->inputs->case_text, &race->report->diagnosis));
 }
 
-/* The smaller of the two sides' medians, for both: an error of it shifts both alike, and a side that lingers over
- * its empty requests takes nothing off its calls. */
+/* The smaller of the two sides' medians, for both: an error of it shifts both alike, and a side that lingers
+ * over its empty requests takes nothing off its calls. */
 static int64_t empty_ns(const kf_race_report *report) {
   int64_t least = INT64_MAX;
   for (int side = 0; side < 2; side++) {
@@ -63,7 +63,12 @@ kf_status kf__race_call(kf__race *race, const kf_race_case *c, kf_racer *racer, 
   /* Below a quarter of the empty request a difference says nothing any more. */
   int64_t empty = empty_ns(race->report), net = times.wall_ns - empty, least = empty / 4 + 1;
   if (is_candidate(c, racer))
-    kf_witness_add(&race->report->witness, times.wall_ns, empty, times.child_ns, waited.sum_ns);
+    kf_witness_add(&race->report->witness, &(kf_testimony){.wall_ns = times.wall_ns,
+                                                           .empty_ns = empty,
+                                                           .child_ns = times.child_ns,
+                                                           .waited_ns = waited.sum_ns,
+                                                           .ran_ns = waited.ran_ns,
+                                                           .cores = race->options->cores});
   *ret_call = (kf__call){.wall_ns = net > least ? net : least, .child_ns = times.child_ns, .waited = waited};
   return KF_OK;
 }

@@ -2,8 +2,8 @@
  *
  * A call's time is worth nothing unless its output is right. The opponent was verified and got the same
  * inputs, so its output is the measure. Of large arrays one element of each of 4096 equal parts is compared,
- * at a place drawn anew for each call: who leaves a thousandth of the work undone is caught in every call with
- * 98 %, and gains less than that. */
+ * at a place drawn anew for each call: who leaves a thousandth of the work undone is caught in every call
+ * with 98 %, and gains less than that. */
 #include "measure/race_int.h"
 
 #include "base/alloc.h"
@@ -32,7 +32,8 @@ static bool can_sample(const pair *p) {
 
 static kf_status compare_some(kf__race *race, const pair *p, kf_compare_result *ret, kf_err *err) {
   _Alignas(16) char mine[PARTS * 8], theirs[PARTS * 8];
-  KF_CLEANUP(kf_freep) double *scale = p->tolerance.scale ? kf_reallocarray(NULL, PARTS, sizeof *scale) : NULL;
+  KF_CLEANUP(kf_freep)
+  double *scale = p->tolerance.scale ? kf_reallocarray(NULL, PARTS, sizeof *scale) : NULL;
   int64_t where[PARTS];
   size_t size = kf_type_size(p->tolerance.type);
   if (p->tolerance.scale && !scale) return kf_nomem(err);

@@ -24,7 +24,8 @@ static inline bool kf__race_over(const kf__race *race) {
 /* Watches a racer's threads; call before the first use of its runner. */
 void kf__race_watch(kf_racer *racer);
 /* One call, cold or as it comes: poison, flush, run, stop, guards. The runner is stopped before and after.
- * `deadline_ns` 0: the runner's own limit. On a failure the report says whose it is and *ret_call is not set. */
+ * `deadline_ns` 0: the runner's own limit. On a failure the report says whose it is and *ret_call is not set.
+ */
 kf_status kf__race_call(kf__race *race, const kf_race_case *c, kf_racer *racer, bool cold,
                         int64_t deadline_ns, kf__call *ret_call, kf_err *err);
 /* One empty request, added to the report's. */

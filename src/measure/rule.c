@@ -89,8 +89,8 @@ static bool look(kf_rule *rule, double level, double gain) {
   }
 }
 
-/* The short race is for clear ratios: where blocks scatter by a third, three of them exceed 1.3 by chance, and
- * three more on the same side follow often. So all six have to show half of that ratio. */
+/* The short race is for clear ratios: where blocks scatter by a third, three of them exceed 1.3 by chance,
+ * and three more on the same side follow often. So all six have to show half of that ratio. */
 static bool look_at_six(kf_rule *rule) {
   double half = log(clear_ratio) / 2, gain = log1p(rule->delta);
   kf_interval interval = kf_interval_median(rule->d, rule->count, single_level);

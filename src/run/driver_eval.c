@@ -94,7 +94,8 @@ bool kf__driver_evaluate(kf__driver *driver, int64_t request) {
 
 /* ---- results ---- */
 
-/* The samples are many and nothing is decided from them: they are stored beside the event, which names them. */
+/* The samples are many and nothing is decided from them: they are stored beside the event, which names them.
+ */
 static kf_status put_samples(kf__driver *driver, json_t *verdict, json_t *body, kf_err *err) {
   json_t *samples = json_object_get(verdict, "samples");
   kf_hash hash;

@@ -344,8 +344,7 @@ static kf_status admit_verdict(kf_engine *engine, const kf_request *request, con
 static kf_status judge_verdict(kf_engine *engine, const kf_request *request, const kf_verdict *verdict,
                                kf_err *err) {
   int64_t id = request->ask.candidate, against = request->ask.against;
-  if (!is_right(verdict))
-    return insert_failure(engine, id, request->ask.request, verdict, err);
+  if (!is_right(verdict)) return insert_failure(engine, id, request->ask.request, verdict, err);
   /* The anchor of that race, which may have been replaced meanwhile. */
   const kf_anchor *anchor = kf__engine_anchor_of(engine, against);
   if (anchor == NULL)
@@ -381,12 +380,11 @@ static kf_status duel_verdict(kf_engine *engine, const kf_request *request, cons
   int64_t id = request->ask.candidate;
   bool lost =
       verdict->kind == KF_VERDICT_SLOW; /* dropped in the race: it is right, but this elite is far faster */
-  if (!lost && !is_right(verdict))
-    return insert_failure(engine, id, request->ask.request, verdict, err);
+  if (!lost && !is_right(verdict)) return insert_failure(engine, id, request->ask.request, verdict, err);
   kf_insert insert;
   scored_insert(engine, id, request->ask.request, &insert);
-  return kf__engine_place(engine, &insert, request->ask.against,
-                          lost ? KF_RACE_SLOWER : outcome_of(verdict), true, err);
+  return kf__engine_place(engine, &insert, request->ask.against, lost ? KF_RACE_SLOWER : outcome_of(verdict),
+                          true, err);
 }
 
 /* The anchor over the baseline; with it the baseline and the anchor enter their cells (see
@@ -394,8 +392,7 @@ static kf_status duel_verdict(kf_engine *engine, const kf_request *request, cons
 static kf_status link_verdict(kf_engine *engine, const kf_request *request, const kf_verdict *verdict,
                               kf_err *err) {
   int64_t id = request->ask.candidate;
-  if (!is_right(verdict))
-    return insert_failure(engine, id, request->ask.request, verdict, err);
+  if (!is_right(verdict)) return insert_failure(engine, id, request->ask.request, verdict, err);
   kf_anchor anchor = {id, kf__engine_clamp(verdict->race.median_nano), race_half(&verdict->race)};
   kf_race_outcome outcome = outcome_of(verdict);
   int64_t low = low_of(verdict), baseline = request->ask.against;

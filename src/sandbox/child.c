@@ -221,6 +221,7 @@ kf_status kf_child_spawn(const kf_child_options *options, kf_child **ret_child, 
   child->pidfd = child->output_fd = -1;
   child->rss_bytes = options->rss_bytes;
   child->may_fork = options->may_fork;
+  child->idle_priority = options->idle_priority;
   child->oom_kills = kf__proc_oom_kills();
   kf_status status = make_output(&child->output_fd, err);
   if (status == KF_OK && (null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
@@ -248,8 +249,8 @@ kf_status kf_child_spawn(const kf_child_options *options, kf_child **ret_child, 
 
 void kf_child_enforced(const kf_child *child, const char *said, char ret_enforced[KF_SANDBOX_TEXT_MAX]) {
   enum { SAID_MAX = 80 };
-  snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%.*s%s%s", SAID_MAX, said, said[0] && child->enclosed ? " " : "",
-           child->enclosed ? kf__upper_words(child->may_fork) : "");
+  snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%.*s%s%s", SAID_MAX, said,
+           said[0] && child->enclosed ? " " : "", child->enclosed ? kf__upper_words(child->may_fork) : "");
 }
 
 pid_t kf_child_pid(const kf_child *child) {

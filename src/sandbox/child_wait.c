@@ -184,6 +184,20 @@ kf_status kf_child_continue(kf_child *child, kf_err *err) {
   return KF_OK;
 }
 
+static void raise_thread(pid_t tid) {
+  const struct sched_param normal = {.sched_priority = 0};
+  sched_setscheduler(tid, SCHED_OTHER, &normal); /* where it is not allowed, the end only takes longer */
+}
+
+/* At idle priority a process also dies at that priority: giving back gigabytes would wait for an idle core.
+ */
+static void hurry(const kf_child *child, const kf__pid_list *below) {
+  if (!child->idle_priority) return;
+  kf__proc_each_thread(child->pid, raise_thread);
+  for (int i = 0; i < below->count; i++)
+    kf__proc_each_thread(below->pids[i], raise_thread);
+}
+
 kf_status kf_child_kill(kf_child *child, kf_err *err) {
   siginfo_t info;
   if (child->ended) return KF_OK;
@@ -193,6 +207,7 @@ kf_status kf_child_kill(kf_child *child, kf_err *err) {
     kill(-child->pid, SIGSTOP);
     kf__pid_list below = {0};
     kf_status listed = kf__proc_descendants(child->pid, &below, NULL);
+    hurry(child, &below);
     kill(-child->pid, SIGKILL);
     for (int i = 0; listed == KF_OK && i < below.count; i++)
       kill_one(below.pids[i], NULL);
@@ -201,6 +216,11 @@ kf_status kf_child_kill(kf_child *child, kf_err *err) {
       return kf_fail(err, KF_EIO, "child %d: does not end after SIGKILL", (int)child->pid);
   }
   return finish(child, &info, err);
+}
+
+bool kf_exit_from_outside(const kf_exit *end) {
+  return end->kind == KF_EXIT_SIGNAL && end->code == SIGKILL && !end->killed_by_us && !end->over_memory &&
+         !end->over_processes;
 }
 
 void kf_exit_text(const kf_exit *end, char *ret_text, size_t size) {

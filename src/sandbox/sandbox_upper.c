@@ -1,10 +1,10 @@
 /* sandbox_upper.c - the upper layer: namespaces of a child's own, made by the clone that makes the child.
  *
- * A user namespace without any mapped id needs no privileges and takes away what the caller has: after exec the
- * child owns no capability, of the machine's namespace or of its own, root's children included. Inside it the
- * kernel lets the same clone make the other namespaces. A child that may start processes is the first process of
- * a process-number namespace: when it ends, by whatever hand, the kernel ends all that it has started
- * (pid_namespaces(7)). Where the machine refuses, the child is made without, and says so. */
+ * A user namespace without any mapped id needs no privileges and takes away what the caller has: after exec
+ * the child owns no capability, of the machine's namespace or of its own, root's children included. Inside it
+ * the kernel lets the same clone make the other namespaces. A child that may start processes is the first
+ * process of a process-number namespace: when it ends, by whatever hand, the kernel ends all that it has
+ * started (pid_namespaces(7)). Where the machine refuses, the child is made without, and says so. */
 #include "sandbox/child_internal.h"
 #include "sandbox/sandbox.h"
 

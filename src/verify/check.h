@@ -11,7 +11,8 @@ typedef struct {
   kf_diagnosis diagnosis;
   double worst;    /* largest error over its tolerance */
   int64_t wall_ns; /* of the call, judge's clock */
-  kf_hash outputs; /* of all output bytes: equal for repeats of a deterministic kernel */
+  kf_hash outputs; /* of all output bytes, comparable within this process: equal for repeats of a
+                      deterministic kernel */
 } kf_check_result;
 
 typedef struct {

@@ -43,12 +43,12 @@ typedef struct {
 /* Stress families (fill.h) get a slack besides, since one error for the whole output says little there:
  *   - not compared (infinite) where the double reference, the float reference and the initial kernel disagree
  * on the class (number, NaN, +-infinity), or on an integer: what is right there is a matter of opinion;
- *   - nor, with HUGE and LARGE, where one of these two is off by over 2^-10 of the largest expected value:
- * the honest computation overflows on the way;
+ *   - nor an output at all, with HUGE and LARGE, where one of these two is off by over 2^-10 of its largest
+ * expected value: the honest computation overflows on the way;
  *   - 12 sqrt(K) u_acc S_i from the measured sensitivity S_i = sqrt(K) rms_r (y_i(x (1 + h xi_r)) - y_i(x)) /
  * h, xi_r = +-1, h = 2^-20 (coarser for narrow types), 16 draws, the maximum over 16 neighbours; it stands in
  * for the s of a linear tolerance. K is the `depth`, else the longest axis of a float input or the number of
- * input elements per output element, whichever is more;
+ * input elements per output element, whichever is more. Not with OFFSET, which is there to find cancellation;
  *   - subnormal: twice the change when subnormal inputs become zeros, since a device may flush them.
  * It raises the tolerance, never lowers it. (Subnormals and classes: docs/internals/evaluator.md, Inputs.)
  *

@@ -22,6 +22,7 @@ static const char *const family_names[KF_FAMILY_COUNT] = {
     [KF_FAMILY_INTEGERS] = "integers",
     [KF_FAMILY_HUGE] = "huge",
     [KF_FAMILY_LARGE] = "large",
+    [KF_FAMILY_OFFSET] = "offset",
     [KF_FAMILY_SUBNORMAL] = "subnormal",
     [KF_FAMILY_ZEROS] = "zeros",
     [KF_FAMILY_EQUAL] = "equal",
@@ -305,7 +306,8 @@ kf_status kf_fill_part(const kf_task *task, int arg, const int64_t *symbols, uin
                      .begin = first,
                      .elements = first + count};
   if (!kf_fill_is_elementwise(spec) || first % 4 != 0)
-    return kf_fail(err, KF_EBUG, "argument %s: cannot be filled in part from %lld", spec->name, (long long)first);
+    return kf_fail(err, KF_EBUG, "argument %s: cannot be filled in part from %lld", spec->name,
+                   (long long)first);
   if (spec->fill.kind == KF_FILL_INT) return fill_range(&job, spec->fill.lo, spec->fill.hi, err);
   if (spec->fill.kind == KF_FILL_INDEX) return fill_range(&job, 0, symbols[spec->fill.symbol], err);
   fill_real(&job);

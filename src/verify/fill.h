@@ -28,6 +28,7 @@ typedef enum {
   KF_FAMILY_INTEGERS, /* -3..3 (f64, f32) or -1..1: every partial sum of products exact */
   KF_FAMILY_HUGE,     /* +-(1/2..1) of the largest value of the type over 16 sqrt(elements) */
   KF_FAMILY_LARGE,    /* the same of its square root: squares stay in range */
+  KF_FAMILY_OFFSET, /* 2^(half of the type's digits, less 2) + N(0,1): the mean is large against the spread */
   KF_FAMILY_SUBNORMAL,
   KF_FAMILY_ZEROS, /* +0 and -0 */
   KF_FAMILY_EQUAL, /* ties */

@@ -9,7 +9,7 @@
 
 enum { CHUNK = 1024 };
 
-/* What an element is made of: `size`, and the exponent distance of its random part. */
+/* What an element is made of. */
 typedef struct {
   const kf_fill_job *job;
   double size;
@@ -30,6 +30,10 @@ static double power_below(double x) {
   return ldexp(1.0, ilogb(x));
 }
 
+static int half_digits(kf_type type) {
+  return -ilogb(kf_type_roundoff(type)) / 2;
+}
+
 static double size_of(const kf_fill_job *job) {
   const kf_float_range *range = kf__float_range(job->type);
   double spread = 16 * sqrt((double)(job->elements > 0 ? job->elements : 1));
@@ -41,7 +45,7 @@ static double size_of(const kf_fill_job *job) {
   case KF_FAMILY_SUBNORMAL:
     return range->normal_min;
   case KF_FAMILY_ALTERNATING:
-    return ldexp(1.0, -ilogb(kf_type_roundoff(job->type)) / 2);
+    return ldexp(1.0, half_digits(job->type));
   default:
     return 1;
   }
@@ -74,6 +78,13 @@ static void fill_each(const kf_fill_job *job) {
     for (int64_t i = 0; i < count; i++)
       kf_type_put(job->type, job->data, (size_t)(first + i), value_at(&s, first + i, words[i]));
   }
+}
+
+static void add_offset(const kf_fill_job *job) {
+  int digits = half_digits(job->type) - 2;
+  double offset = ldexp(1.0, digits > 0 ? digits : 0);
+  for (int64_t i = 0; i < job->elements; i++)
+    kf_type_put(job->type, job->data, (size_t)i, offset + kf_type_get(job->type, job->data, (size_t)i));
 }
 
 /* One value for the whole array; of the same range as N(0,1), never zero. */
@@ -116,6 +127,9 @@ void kf__fill_stress(const kf_fill_job *job) {
   }
   if (job->family == KF_FAMILY_ONE_HOT) {
     fill_one_hot(job);
+  } else if (job->family == KF_FAMILY_OFFSET) {
+    kf__fill_normal(job);
+    add_offset(job);
   } else if (job->family >= KF_FAMILY_NAN_FIRST) {
     kf__fill_normal(job);
     put_special(job);

@@ -1,5 +1,5 @@
-/* rewrite.c - new content for a few cache lines of every input, between two calls of a race: what a kernel kept
- * from its last call does not fit the next one. See rig.h. */
+/* rewrite.c - new content for a few cache lines of every input, between two calls of a race: what a kernel
+ * kept from its last call does not fit the next one. See rig.h. */
 #include "base/philox.h"
 #include "verify/rig.h"
 

@@ -81,11 +81,11 @@ typedef struct {
 typedef struct {
   int process, block, ncases; /* process: 0, 1, 2 of a confirmation */
   bool candidate_first;
-  kf_sample_drop drop;                              /* why it was not used */
-  kf_sample_value value[2][KF_SAMPLE_CASES_MAX];    /* candidate, opponent; by measure case */
-  int64_t waited_ns[2];                             /* for a core, in the calls above; longest thread */
-  int64_t switches[2];                              /* involuntary, in the whole block */
-  int64_t stolen_ns, span_ns, mhz;                  /* by the host; how long the block took; 0 = not known */
+  kf_sample_drop drop;                           /* why it was not used */
+  kf_sample_value value[2][KF_SAMPLE_CASES_MAX]; /* candidate, opponent; by measure case */
+  int64_t waited_ns[2];                          /* for a core, in the calls above; longest thread */
+  int64_t switches[2];                           /* involuntary, in the whole block */
+  int64_t stolen_ns, span_ns, mhz;               /* by the host; how long the block took; 0 = not known */
 } kf_sample;
 
 enum { KF_VERDICT_CASES_MAX = 64, KF_VERDICT_LOG_MAX = 4096 };
@@ -142,7 +142,8 @@ typedef struct {
   kf_evidence evidence;
   kf_cell cell;
   char source_sha256[65], artefact_sha256[65];
-  char shared_with[65]; /* source of another candidate with the same machine code, whose judgement this is; "" */
+  char shared_with[65]; /* source of another candidate with the same machine code, whose judgement this is; ""
+                         */
   char binding[256];
   char log[KF_VERDICT_LOG_MAX]; /* compiler log or captured output, cut */
   char next_why[240], next_command[240];

@@ -1,5 +1,5 @@
-/* verdict_samples.c - the samples of a verdict as JSON: rows of numbers under named columns, since there may be
- * a hundred (docs/formats/verdict.md). */
+/* verdict_samples.c - the samples of a verdict as JSON: rows of numbers under named columns, since there may
+ * be a hundred (docs/formats/verdict.md). */
 #include "wire/verdict_int.h"
 
 #include <limits.h>
@@ -7,18 +7,19 @@
 
 #include "base/banned.h"
 
-static const char *const drop_names[] = {
-    [KF_DROP_NO] = "", [KF_DROP_WAITED] = "waited", [KF_DROP_STOLEN] = "stolen", [KF_DROP_FREQUENCY] = "frequency"};
+static const char *const drop_names[] = {[KF_DROP_NO] = "",
+                                         [KF_DROP_WAITED] = "waited",
+                                         [KF_DROP_STOLEN] = "stolen",
+                                         [KF_DROP_FREQUENCY] = "frequency"};
 
 const char *kf_sample_drop_name(kf_sample_drop drop) {
   return (unsigned)drop < KF_COUNTOF(drop_names) ? drop_names[drop] : "unknown";
 }
 
 /* Names of the columns of a sample's row, so that the rows can be short. */
-static const char *const sample_columns[] = {"process",        "block",         "first",          "dropped",
-                                             "waited_ns",      "switches",      "stolen_ns",      "span_ns",
-                                             "mhz",            "candidate_ns",  "opponent_ns",    "candidate_child_ns",
-                                             "opponent_child_ns"};
+static const char *const sample_columns[] = {
+    "process", "block", "first",        "dropped",     "waited_ns",          "switches",         "stolen_ns",
+    "span_ns", "mhz",   "candidate_ns", "opponent_ns", "candidate_child_ns", "opponent_child_ns"};
 
 static json_t *values_json(const kf_sample *sample, int side, bool child) {
   json_t *list = json_array();
@@ -97,7 +98,8 @@ static kf_status read_sample(const json_t *row, kf_sample *ret_sample, kf_err *e
   size_t reason = 0;
   while (reason < KF_COUNTOF(drop_names) && strcmp(drop, drop_names[reason]) != 0)
     reason++;
-  if (process < 0 || process > KF_SAMPLES_MAX || block < 0 || block > INT_MAX || reason == KF_COUNTOF(drop_names))
+  if (process < 0 || process > KF_SAMPLES_MAX || block < 0 || block > INT_MAX ||
+      reason == KF_COUNTOF(drop_names))
     return bad_sample(err);
   sample.process = (int)process;
   sample.block = (int)block;

@@ -4,23 +4,24 @@
 A case (*.kft): header lines `key: value` (first a comment that says what it shows), a line `---`, then the kernel.
 Keys: task (folder below tasks/), file (the kernel's name, by default kernel.cl), binding, set (NAME=VALUE), expect
 (verdicts that are right), and what must appear: diagnosis (kind), text, evidence (parts of the diagnosis), cell,
-not_in_log.
+right_cases (RIGHT/CHECKED), not_in_log.
 
 A pair (--pairs): a hostile kernel and an honest one that looks alike. The header, then `--- hostile` or `--- hostile NAME`
 before each hostile kernel and `--- honest` before the twin; `--- shared` text stands before all of them. The twin must
 be correct. A hostile kernel must get a verdict of `expect`, which never holds `correct`. Further keys: row (of
-docs/internals/cheats.md), and mode:
+docs/internals/cheats.md), screen (off: it is about what stands behind the screen of sources), and mode:
   check    judged alone, as `kf eval` does (this if left out);
   race     judged against the twin;
   confirm  judged against the twin up to the confirmation, hidden shapes included.
-With `no_gain: allowed` a race may also end as correct and not faster, a confirmation as not confirmed: the trick ran, and
-gained nothing.
+With `no_gain: allowed` a race may also end as correct and not faster (by a tenth), a confirmation as not confirmed: the
+trick ran, and gained nothing.
 
 Usage: run_cases.py KF [NAME...]                                      the cases of this folder, with `kf eval --json`
        run_cases.py KF_EVAL --pairs FOLDER [--group I/N] [NAME...]    pairs, in one session of the evaluator
 """
 import argparse
 import collections
+import itertools
 import json
 import pathlib
 import subprocess
@@ -31,6 +32,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 SETTINGS = {"verify.call_timeout_ms": 5000}  # of a session: a kernel that hangs must not take half a minute
 AT_ONCE = 3  # requests in flight, so that builds overlap
+GAIN = 1.1  # a hostile kernel and its twin are not quite the same code; the tricks are written to win more than this
 
 
 def read_header(head):
@@ -98,6 +100,10 @@ def faults(case, verdict):
             yield f"{part} \"{diagnosis.get(part)}\" lacks \"{case[part]}\""
     if "cell" in case and verdict.get("cell") != case["cell"]:
         yield f"cell {verdict.get('cell')}, expected {case['cell']}"
+    if "right_cases" in case:
+        checks = [c["right"] for c in verdict["cases"] if not c["measured"]]
+        if case["right_cases"] != f"{sum(checks)}/{len(checks)}":
+            yield f"{sum(checks)}/{len(checks)} check cases are right, expected {case['right_cases']}"
     if "not_in_log" in case and case["not_in_log"] in json.dumps(verdict):
         yield f"\"{case['not_in_log']}\" is in the verdict"
     if verdict["verdict"] != "correct" and not (verdict.get("next") or {}).get("why"):
@@ -108,9 +114,10 @@ def gained(case, verdict):
     """A hostile kernel that was let through: what it won by it, or "" where it won nothing and that is right."""
     if case.get("no_gain") != "allowed":
         return "correct"
-    if case["mode"] == "confirm":
-        return "confirmed" if verdict.get("confirmed") else ""
-    return "faster" if (verdict.get("speedup") or {}).get("outcome") == "faster" else ""
+    race = verdict.get("speedup") or {}
+    if race.get("outcome") != "faster" or (race.get("median") or 0) < GAIN:
+        return ""
+    return "faster" if case["mode"] == "race" else "confirmed" if verdict.get("confirmed") else ""
 
 
 def pair_faults(case, title, verdict):
@@ -134,18 +141,19 @@ def in_short(verdict):
 class Pairs:
     """One session of the evaluator, started anew only if it ends."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, settings):
         sys.path.insert(0, str(HERE.parent / "eval"))
         import session  # the protocol's other end, as its own tests use it
         session.KF_EVAL = program
         self.new, self.folder, self.evaluator, self.number = session.Evaluator, folder, None, 0
+        self.settings = settings
 
     def start(self):
         self.evaluator = self.new()
         if not self.evaluator.device:
             print("skipped: no OpenCL device: " + self.evaluator.hello["note"])
             sys.exit(0)
-        self.evaluator.send({"op": "hello", "protocol": [1, 0], "settings": SETTINGS})
+        self.evaluator.send({"op": "hello", "protocol": [1, 0], "settings": self.settings})
 
     def task(self, name):
         """The hash of the task's message; task.yaml is written as JSON, which YAML contains."""
@@ -204,7 +212,11 @@ def run_pairs(program, folder, group, names):
         case["name"] = path.stem
         jobs += [(case, title, kernels) for title in kernels]
     failed, begun = 0, time.monotonic()
-    for (case, title, _), verdict, why in Pairs(program, folder).verdicts(jobs):
+    screened = [job for job in jobs if job[0].get("screen") != "off"]
+    others = [job for job in jobs if job[0].get("screen") == "off"]
+    without = dict(SETTINGS, **{"sandbox.screen": False})
+    for (case, title, _), verdict, why in itertools.chain(Pairs(program, folder, SETTINGS).verdicts(screened),
+                                                          Pairs(program, folder, without).verdicts(others)):
         problems = [why] if verdict is None else list(pair_faults(case, title, verdict))
         failed += bool(problems)
         print(f"{'FAIL' if problems else 'ok  '} {case['name']}, {title}: {in_short(verdict) if verdict else 'no verdict'}", flush=True)
