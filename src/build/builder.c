@@ -18,7 +18,7 @@
 
 enum {
   READY_LIMIT_MS = 60000, /* for opening the device and practising, on a loaded machine */
-  PATIENCE_MS = 10000,    /* an unready spare older than this is not waited for */
+  PATIENCE_MS = 5000,     /* how long a candidate waits for a spare that is not ready yet */
   NS_PER_MS = 1000 * 1000,
 };
 
@@ -540,8 +540,8 @@ static kf_status step_unready(kf_build *build, kf_err *err) {
   if (status == KF_OK && ended)
     status = kf_fail(&why, KF_EIO, "builder: it ended before it had opened the device");
   if (status == KF_OK && over_time(build) && !may_go_on(build, had_bytes))
-    status =
-        kf_fail(&why, KF_ETIMEOUT, "builder: the device was not open within %d s", READY_LIMIT_MS / 1000);
+    status = kf_fail(&why, KF_ETIMEOUT, "builder: the device was not open within %lld s",
+                     (long long)(build->limit_ns / NS_PER_MS / 1000));
   return status == KF_OK ? KF_OK : replace_process(build, &why, err);
 }
 

@@ -184,7 +184,7 @@ static int launched_entries(const kf_calls *calls, const char **ret_entries) {
 static kf_status start_reading(kf_artefact *artefact, const char *options, kf_err *err) {
   const kf_calls *calls = artefact->task->nmeasure ? artefact->measure[0] : artefact->check[0];
   const char *entries[KF_STEPS_MAX];
-  if (!artefact->reads) return KF_OK;
+  if (!artefact->reads || kf_device_is_host(artefact->device->id)) return KF_OK;
   kf_evidence_request request = {.source = artefact->source,
                                  .source_len = artefact->source_len,
                                  .options = options,
@@ -253,6 +253,22 @@ static kf_verdict_kind outcome_kind(const kf_build_outcome *outcome) {
   return kinds[outcome->result.code];
 }
 
+/* Compiled evidence in the words of the syntax tree's (docs/formats/host-form.md, Place in the archive). */
+static kf_evidence host_evidence(const kf_artefact *artefact) {
+  const kf_host_facts *facts = &artefact->outcome.facts;
+  kf_evidence evidence = {.known = true,
+                          .launches = 1,
+                          .vector_width = facts->vector_width,
+                          .accumulators = facts->accumulators,
+                          .async_or_prefetch = facts->prefetches,
+                          .staged_local = artefact->outcome.workspace != NULL,
+                          .barrier = facts->threads,
+                          .subgroup = facts->barriers,
+                          .global_atomic = facts->atomics};
+  snprintf(evidence.source, sizeof evidence.source, "assembly");
+  return evidence;
+}
+
 /* What kf_workspace said of each plan, in the order of start_build. */
 static void add_workspaces(kf_artefact *artefact) {
   const int64_t *bytes = artefact->outcome.workspace;
@@ -295,6 +311,7 @@ static void judge_outcome(kf_artefact *artefact) {
   artefact->state = KF_ARTEFACT_READY;
   if (outcome->result.code == KF_RUN_OK) {
     add_workspaces(artefact);
+    if (kf_device_is_host(artefact->device->id)) artefact->evidence = host_evidence(artefact);
     return;
   }
   artefact->failed = true;

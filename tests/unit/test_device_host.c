@@ -66,7 +66,7 @@ static void test_host__builds_and_runs(void **state) {
   fixture_run_start(&run, outcome.artefact, outcome.artefact_len, &p.plan.calls, FIXTURE_CALL_MS);
   kf_build_outcome_done(&outcome);
   assert_int_equal(run.result.code, KF_RUN_OK);
-  fixture_run_once(&run, 3);
+  fixture_run_once(&run, 1);
   assert_int_equal(run.result.code, KF_RUN_OK);
   const float *y = kf_region_data(run.regions[1], 0);
   for (int i = 0; i < 1001; i++)
@@ -149,7 +149,7 @@ static void test_host__a_call_sees_a_fresh_frame(void **state) {
                   "y[0] = x[0]; return call->args[1].shape[0] != n;"),
               &run);
   assert_int_equal(run.result.code, KF_RUN_OK);
-  fixture_run_once(&run, 5);
+  fixture_run_once(&run, 1);
   assert_int_equal(run.result.code, KF_RUN_OK);
   fixture_run_done(&run);
 }
