@@ -5,6 +5,7 @@
 #define KF_EVAL_JUDGE_H
 
 #include "eval/taskstate.h"
+#include "measure/ceiling.h"
 #include "measure/race.h"
 
 enum { KF_ELITES_MAX = 256 };
@@ -33,6 +34,8 @@ typedef struct {
   int blocks_min, blocks_max;
   const kf_judge_elite *elites;
   int nelites;
+  const kf_ceilings *ceilings; /* of the device; NULL: never known. Not known yet: see kf_trial_ceilings */
+  void (*need_ceilings)(void *context, const kf_device_info *device); /* measures them, once */
   void (*progress)(void *context, const char *what);
   void (*serve)(void *context); /* between timed pairs: read requests, advance builds */
   bool (*canceled)(void *context);

@@ -93,7 +93,11 @@ void kf_session_free(kf_session *session) {
     kf_job_free(session, session->jobs);
     session->jobs = next;
   }
+  for (int i = 0; i < session->ndevices; i++)
+    kf_ceiling_store_done(&session->ceilings[i], &session->artefacts);
   kf_artefacts_done(&session->artefacts);
+  for (int i = 0; i < session->ndevices; i++)
+    kf_task_free(session->ceilings[i].task); /* its artefacts borrowed it */
   while (session->tasks) {
     kf_task_state *next = session->tasks->next;
     kf_task_state_free(session->tasks);

@@ -6,6 +6,7 @@
 
 #include "eval/blobs.h"
 #include "eval/judge.h"
+#include "eval/perf.h"
 #include "verify/shapes.h"
 #include "wire/proto.h"
 
@@ -35,7 +36,8 @@ typedef struct {
   kf_settings settings;
   kf_device_info devices[KF_DEVICES_MAX];
   int ndevices;
-  kf_buf device_note; /* why there are none */
+  kf_buf device_note;                        /* why there are none */
+  kf_ceiling_store ceilings[KF_DEVICES_MAX]; /* by device; a physical one behind several is measured once */
   kf_blobs blobs;
   kf_task_state *tasks;
   kf_artefacts artefacts;

@@ -316,6 +316,26 @@ static kf_status lock_device(kf_session *session, const kf_job *job, kf_device_l
   }
 }
 
+/* Where the ceilings of a device are kept: at the first OpenCL device of the same hardware, since the probe
+ * is written in OpenCL; NULL if there is none. */
+static kf_ceiling_store *ceilings_of(kf_session *session, const kf_device_info *device,
+                                     const kf_device_info **ret_probed) {
+  for (int i = 0; i < session->ndevices; i++) {
+    const kf_device_info *other = &session->devices[i];
+    if (strcmp(other->api, "opencl") != 0 || strcmp(other->physical, device->physical) != 0) continue;
+    *ret_probed = other;
+    return &session->ceilings[i];
+  }
+  return NULL;
+}
+
+static void need_ceilings(void *context, const kf_device_info *device) {
+  kf_session *session = context;
+  const kf_device_info *probed = NULL;
+  kf_ceiling_store *store = ceilings_of(session, device, &probed);
+  if (store) kf_ceiling_store_measure(store, &session->artefacts, probed);
+}
+
 static kf_status need_flush_memory(kf_session *session, kf_err *err) {
   size_t bytes = (size_t)session->settings.measure_flush_max_mib << 20;
   if (session->flush_bytes == bytes) return KF_OK;
@@ -331,6 +351,9 @@ static kf_status need_flush_memory(kf_session *session, kf_err *err) {
 static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf_err *err) {
   KF_TRY(need_flush_memory(session, err));
   kf_judge_elite elites[KF_ELITES_MAX];
+  const kf_device_info *probed = NULL;
+  kf_ceiling_store *store = ceilings_of(session, job->device, &probed);
+  if (store && !job->candidate->failed) kf_ceiling_store_prepare(store, &session->artefacts, probed);
   kf_judgement judgement = {.settings = &session->settings,
                             .device = job->device,
                             .artefacts = &session->artefacts,
@@ -348,6 +371,8 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
                             .blocks_min = (int)kf_json_int_or(job->request, "blocks_min", 0),
                             .blocks_max = (int)kf_json_int_or(job->request, "blocks_max", 0),
                             .elites = elites,
+                            .ceilings = store ? &store->ceilings : NULL,
+                            .need_ceilings = need_ceilings,
                             .progress = send_progress,
                             .serve = serve_meanwhile,
                             .canceled = job_canceled,

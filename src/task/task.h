@@ -87,6 +87,7 @@ typedef struct kf_task {
   kf_compare compare[KF_ARGS_MAX]; /* by argument; meaningful for out and inout */
   kf_error_kind error_kind;
   const kf_expr *error_depth;                /* linear: K over symbols */
+  const kf_expr *operations;                 /* arithmetic of one call over symbols; NULL: not said */
   bool determinism_tolerance;                /* false: bitwise */
   const kf_task_file *kernel[KF_LANG_COUNT]; /* NULL if the language has none */
   const kf_task_file *seeds[KF_LANG_COUNT][KF_SEEDS_MAX];

@@ -1,0 +1,121 @@
+/* perf.c - ceilings on demand, and the class of a correct kernel; see perf.h. */
+#include "eval/perf.h"
+
+#include "base/clock.h"
+
+#include <poll.h>
+#include <string.h>
+
+enum { BUILD_WAIT_MS = 5000, MEASURE_MS = 1500, SLICE_MS = 20 };
+
+/* ---- the probe ---- */
+
+static kf_status want(kf_ceiling_store *store, kf_artefacts *artefacts, const kf_device_info *device,
+                      kf_err *err) {
+  KF_TRY(kf_ceiling_task(device, &store->task, err));
+  const kf_task_file *kernel = store->task->kernel[KF_LANG_OPENCL];
+  kf_artefact_request request = {.task = store->task,
+                                 .device = device,
+                                 .source = kernel->bytes,
+                                 .source_len = kernel->len,
+                                 .binding = "",
+                                 .salt = ""};
+  return kf_artefact_get(artefacts, &request, &store->artefact, err);
+}
+
+void kf_ceiling_store_prepare(kf_ceiling_store *store, kf_artefacts *artefacts,
+                              const kf_device_info *device) {
+  if (store->wanted) return;
+  store->wanted = true;
+  if (strcmp(device->api, "opencl") != 0 || want(store, artefacts, device, NULL) != KF_OK)
+    store->tried = true;
+}
+
+/* Builds of others go on meanwhile: the probe's stands in one queue with them. */
+static bool wait_built(kf_ceiling_store *store, kf_artefacts *artefacts) {
+  int64_t until = kf_now_ms() + BUILD_WAIT_MS;
+  kf_artefacts_resume(artefacts);
+  while (store->artefact->state == KF_ARTEFACT_QUEUED || store->artefact->state == KF_ARTEFACT_BUILDING) {
+    struct pollfd fds[8];
+    if (kf_now_ms() > until) return false;
+    kf_artefacts_pump(artefacts);
+    poll(fds, (nfds_t)kf_artefacts_fds(artefacts, fds, (int)KF_COUNTOF(fds)), SLICE_MS);
+  }
+  return store->artefact->state == KF_ARTEFACT_READY && !store->artefact->failed;
+}
+
+static kf_status measure(kf_ceiling_store *store, kf_artefacts *artefacts, const kf_device_info *device,
+                         kf_err *err) {
+  const kf_artefact *artefact = store->artefact;
+  char work_dir[KF_PATH_MAX];
+  KF_TRY(kf_work_dir(artefacts->work, "ceiling", work_dir, err));
+  kf_ceiling_request request = {.task = store->task,
+                                .device = device,
+                                .calls = (const kf_calls *const *)artefact->check,
+                                .artefact = artefact->outcome.artefact,
+                                .artefact_len = artefact->outcome.artefact_len,
+                                .work_dir = work_dir,
+                                .memory_bytes = artefacts->settings->sandbox_memory_mib << 20,
+                                .limit_ms = MEASURE_MS};
+  kf_artefacts_pause(artefacts);
+  kf_status status = kf_ceilings_measure(&request, &store->ceilings, err);
+  kf_artefacts_resume(artefacts);
+  kf_fs_remove_tree(work_dir, NULL);
+  return status;
+}
+
+void kf_ceiling_store_measure(kf_ceiling_store *store, kf_artefacts *artefacts,
+                              const kf_device_info *device) {
+  kf_ceiling_store_prepare(store, artefacts, device);
+  if (store->tried) return;
+  store->tried = true;
+  kf_err why = {0};
+  if (!wait_built(store, artefacts)) return;
+  if (measure(store, artefacts, device, &why) != KF_OK) memset(&store->ceilings, 0, sizeof store->ceilings);
+}
+
+void kf_ceiling_store_done(kf_ceiling_store *store, kf_artefacts *artefacts) {
+  kf_artefact_release(artefacts, store->artefact);
+  store->artefact = NULL;
+}
+
+/* ---- the class of a candidate ---- */
+
+const kf_ceilings *kf_trial_ceilings(const kf_trial *trial) {
+  const kf_judgement *j = trial->judgement;
+  if (j->ceilings && !j->ceilings->known && j->need_ceilings) j->need_ceilings(j->context, j->device);
+  return j->ceilings && j->ceilings->known ? j->ceilings : NULL;
+}
+
+/* Time of a measure case as the verdict has it; 0 if there is none. */
+static int64_t case_ns(const kf_verdict *v, const char *symbols) {
+  for (int i = 0; i < v->ncases; i++)
+    if (v->cases[i].measured && strcmp(v->cases[i].symbols, symbols) == 0) return v->cases[i].time_ns;
+  return 0;
+}
+
+static bool promising(const kf_verdict *v) {
+  return v->kind == KF_VERDICT_CORRECT && v->time_ns > 0 && v->race.outcome != KF_RACE_DROPPED;
+}
+
+void kf_trial_diagnose(kf_trial *trial) {
+  kf_verdict *v = trial->verdict;
+  const kf_judgement *j = trial->judgement;
+  const kf_task *task = j->state->task;
+  kf_work works[KF_CASES_MAX];
+  int count = 0;
+  if (!promising(v) || v->diagnosis.kind[0] != '\0') return;
+  for (int i = 0; i < task->nmeasure; i++) {
+    KF_CLEANUP(kf_buf_done) kf_buf text;
+    kf_buf_init(&text, sizeof v->cases[0].symbols - 1);
+    if (kf_work_of_task(task, task->measure[i].values, &works[count], NULL) != KF_OK) return;
+    if (j->candidate->measure[i]) kf_work_add_calls(j->candidate->measure[i], &works[count]);
+    /* A verdict of a race alone has no lines of cases: its time is the only one there is. */
+    if (kf_task_case_text(task, task->measure[i].values, &text, NULL) == KF_OK)
+      works[count].time_ns = case_ns(v, kf_buf_text(&text));
+    if (works[count].time_ns == 0 && task->nmeasure == 1) works[count].time_ns = v->time_ns;
+    count++;
+  }
+  const kf_ceilings *ceilings = kf_trial_ceilings(trial);
+  if (ceilings) kf_roofline_classify(ceilings, j->device, works, count, &v->roofline, &v->diagnosis);
+}
