@@ -1,9 +1,11 @@
-/* cmd_eval.c - `kf eval TASK [FILE...]`: a verdict for each file; exit 0 only if all are correct. */
+/* cmd_eval.c - `kf eval TASK [FILE...] [TASK [FILE...]...]`: a verdict for each kernel; exit 0 only if all
+ * are correct. */
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/judge.h"
 
 #include "base/alloc.h"
+#include "base/fs.h"
 #include "report/row.h"
 #include "report/verdict_text.h"
 #include <string.h>
@@ -11,21 +13,18 @@
 #include "base/banned.h"
 
 typedef struct {
-  const char *task;
-  kf_texts files;
+  kf_texts paths;
   const char *binding;
   int64_t stage;
-  bool no_race, cases;
+  bool seeds, no_race, cases;
 } eval_args;
 
-static const char *const usages[] = {"TASK [FILE...]", NULL};
+static const char *const usages[] = {"TASK [FILE...]", "TASK...", NULL};
 static const kf_positional positionals[] = {
-    {.name = "TASK", .offset = offsetof(eval_args, task), .help = "task folder, or its task.yaml"},
-    {.name = "FILE...",
-     .offset = offsetof(eval_args, files),
-     .optional = true,
+    {.name = "TASK...",
+     .offset = offsetof(eval_args, paths),
      .repeated = true,
-     .help = "kernels to judge (default: the task's own)"},
+     .help = "task folders (or task.yaml), each with the kernel files to judge after it (default: its own)"},
     {.name = NULL},
 };
 static const kf_option options[] = {
@@ -44,6 +43,10 @@ static const kf_option options[] = {
      .help = "how far to judge: 0 builds and tries the smallest cases, 2 verifies and times (default), 3 "
              "adds hidden "
              "cases and fresh processes"},
+    {.name = "seeds",
+     .type = KF_OPT_FLAG,
+     .offset = offsetof(eval_args, seeds),
+     .help = "judge a task's seeds too, where no files are named"},
     {.name = "no-race",
      .type = KF_OPT_FLAG,
      .offset = offsetof(eval_args, no_race),
@@ -56,7 +59,8 @@ static const kf_option options[] = {
 };
 static const eval_args initial = {.stage = 2};
 static const char *const examples[] = {"kf eval tasks/matmul",
-                                       "kf eval tasks/matmul mine.cl --binding TILE=16 --json", NULL};
+                                       "kf eval tasks/matmul mine.cl --binding TILE=16 --json",
+                                       "kf eval tasks/* --seeds --json", NULL};
 const kf_syntax kf_cmd_eval_syntax = {
     .usages = usages,
     .about = "Builds, verifies and times each kernel, and prints a verdict for it. A kernel that differs "
@@ -126,30 +130,55 @@ static kf_status judge_source(evaluation *e, const char *name, const char *sourc
   return print_verdict(e, name, verdict, err);
 }
 
-static kf_status judge_files(evaluation *e, kf_err *err) {
-  for (size_t i = 0; i < e->args->files.count; i++) {
-    KF_CLEANUP(kf_buf_done) kf_buf source;
-    kf_buf_init(&source, KF_SOURCE_MAX);
-    KF_TRY(kf_input_kernel(e->args->files.items[i], &source, err));
-    KF_TRY(judge_source(e, e->args->files.items[i], kf_buf_text(&source), source.len, err));
+static kf_status judge_path(evaluation *e, const char *path, kf_err *err) {
+  KF_CLEANUP(kf_buf_done) kf_buf source;
+  kf_buf_init(&source, KF_SOURCE_MAX);
+  KF_TRY(kf_input_kernel(path, &source, err));
+  return judge_source(e, path, kf_buf_text(&source), source.len, err);
+}
+
+static kf_status judge_own(evaluation *e, kf_language language, kf_err *err) {
+  const kf_task *task = e->task;
+  KF_TRY(kf_input_own_kernel(task, &e->own, err));
+  KF_TRY(judge_source(e, e->own->path, e->own->bytes, e->own->len, err));
+  for (int i = 0; i < task->nseeds[language] && e->args->seeds; i++) {
+    const kf_task_file *seed = task->seeds[language][i];
+    KF_TRY(judge_source(e, seed->path, seed->bytes, seed->len, err));
   }
   return KF_OK;
 }
 
+static bool names_task(const char *path) {
+  size_t len = strlen(path);
+  return kf_fs_is_dir(path) || (len > 5 && strcmp(path + len - 5, ".yaml") == 0);
+}
+
+/* A task and the files up to the next task; *ret_next is where that is. */
+static kf_status judge_task(evaluation *e, size_t first, size_t *ret_next, kf_err *err) {
+  const kf_texts *paths = &e->args->paths;
+  size_t next = first + 1;
+  KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
+  kf_language language = KF_LANG_OPENCL;
+  *ret_next = next;
+  KF_TRY(kf_input_task(paths->items[first], &task, err));
+  KF_TRY(kf_input_language(task, &language, err));
+  e->task = task;
+  e->own = task->kernel[language];
+  kf_status status = KF_OK;
+  for (; status == KF_OK && next < paths->count && !names_task(paths->items[next]); next++)
+    status = judge_path(e, paths->items[next], err);
+  if (status == KF_OK && next == first + 1) status = judge_own(e, language, err);
+  *ret_next = next;
+  return status;
+}
+
 kf_status kf_cmd_eval(kf_cli *cli, const void *args_, kf_err *err) {
   const eval_args *args = args_;
-  KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
-  KF_TRY(kf_input_task(args->task, &task, err));
-  kf_language language = KF_LANG_OPENCL;
-  KF_TRY(kf_input_language(task, &language, err));
-  evaluation e = {.cli = cli, .args = args, .task = task, .own = task->kernel[language], .all_correct = true};
-  if (args->files.count == 0) KF_TRY(kf_input_own_kernel(task, &e.own, err));
+  evaluation e = {.cli = cli, .args = args, .all_correct = true};
   kf_status status = kf_judge_open(&cli->settings, &e.judge, err);
   if (status == KF_OK) status = kf_judge_device(e.judge, cli->common.device, &e.device, err);
-  if (status == KF_OK && args->files.count == 0)
-    status = judge_source(&e, e.own->path, e.own->bytes, e.own->len, err);
-  else if (status == KF_OK)
-    status = judge_files(&e, err);
+  for (size_t i = 0; status == KF_OK && i < args->paths.count;)
+    status = judge_task(&e, i, &i, err);
   kf_judge_free(e.judge);
   cli->exit_code = e.all_correct ? 0 : 1;
   return status;

@@ -23,7 +23,7 @@ typedef struct {
   int nfds;
   int stdin_fd, stdout_fd; /* > 0: becomes 0 / 1 in the child (a pipe's end); still open here afterwards */
   bool inherit_stderr;     /* stderr is ours, not captured: for our own programs */
-  bool idle_priority;      /* SCHED_IDLE: builds give way to measurements (evaluation.md, T5) */
+  bool idle_priority;      /* SCHED_IDLE: builds give way to measurements (evaluator.md, T5) */
   int64_t memory_bytes;    /* RLIMIT_AS; 0: no limit (GPU runners) */
   int64_t file_bytes;      /* RLIMIT_FSIZE; 0: no limit */
   bool may_fork;           /* it may start processes: they count too, for rss_bytes and up to

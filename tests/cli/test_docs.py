@@ -6,8 +6,7 @@ import unittest
 
 from clitest import KF, SOURCE, main
 
-PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted(SOURCE.glob("docs/**/*.md")), *sorted(SOURCE.glob("src/*/README.md")),
-         SOURCE / "tasks" / "README.md"]
+PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted(SOURCE.glob("docs/**/*.md")), *sorted(SOURCE.glob("src/*/README.md"))]
 
 
 class Docs(unittest.TestCase):
@@ -28,7 +27,7 @@ class Docs(unittest.TestCase):
 
     def test_commands_and_options_exist(self):
         help_of = {}
-        for page in (SOURCE / "README.md", SOURCE / "docs/tutorial.md", SOURCE / "scripts/demo.sh", SOURCE / "tasks/README.md"):
+        for page in (SOURCE / "README.md", SOURCE / "docs/tutorial.md", SOURCE / "scripts/demo.sh", SOURCE / "docs/tasks.md"):
             for command, rest in re.findall(r"(?:^|[`/ ])kf (\w+)([^`\n#|]*)", page.read_text(), re.MULTILINE):
                 if command not in help_of:
                     done = subprocess.run([KF, command, "--help"], capture_output=True, text=True)

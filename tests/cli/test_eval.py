@@ -101,7 +101,7 @@ class BadInput(CliTest):
 
     def test_a_kernel_that_is_not_there(self):
         self.fails(2, "eval", self.copy_tiny(), "none.cl", says="none.cl")
-        self.fails(2, "eval", self.dir / "tiny", self.dir, says="this is a folder")
+        self.fails(2, "eval", self.dir / "tiny", self.dir, says="holds no task.yaml")
 
     def refused(self, tiny, old, new, *says, args=()):
         kernel = self.dir / "kernel.cl"

@@ -72,7 +72,7 @@ class Mistyped(CliTest):
         self.fails(2, "export", "--form", "patch", says='"patch" is no choice: kernel expected')
 
     def test_arguments(self):
-        self.fails(2, "eval", says="eval: TASK is missing", hint="kf eval --help")
+        self.fails(2, "eval", says="eval: TASK... is missing", hint="kf eval --help")
         self.fails(2, "check", "a", "b", says='check: "b" is one argument too many')
         self.fails(2, "race", "a", "b", says="race: 2 arguments: TASK A B expected")
         self.fails(2, "run", says="run: TASK is missing", hint="--resume")
