@@ -35,7 +35,8 @@ typedef struct {
   const kf_judge_elite *elites;
   int nelites;
   const kf_ceilings *ceilings; /* of the device; NULL: never known. Not known yet: see kf_trial_ceilings */
-  void (*need_ceilings)(void *context, const kf_device_info *device); /* measures them, once */
+  /* Measures them, and again when asked again; false: nothing new. NULL: never. */
+  bool (*need_ceilings)(void *context, const kf_device_info *device);
   void (*progress)(void *context, const char *what);
   void (*serve)(void *context); /* between timed pairs: read requests, advance builds */
   bool (*canceled)(void *context);

@@ -160,6 +160,7 @@ static kf_status on_message(void *context, json_t *message, const char *blob, si
   if (strcmp(op, "hello") == 0) return take_hello(session, message, err);
   if (strcmp(op, "judge") == 0) return take_job(session, KF_JOB_JUDGE, message, err);
   if (strcmp(op, "inspect") == 0) return take_job(session, KF_JOB_INSPECT, message, err);
+  if (strcmp(op, "admit") == 0) return take_job(session, KF_JOB_ADMIT, message, err);
   if (strcmp(op, "cancel") == 0) {
     take_cancel(session, message);
     return KF_OK;

@@ -362,6 +362,7 @@ kf_status kf__schema_read(kf__schema *s, const kf__node *root) {
   KF_TRY(read_determinism(s, kf__schema_get(root, "determinism")));
   KF_TRY(read_params(s, kf__schema_get(root, "params")));
   KF_TRY(read_cases(s, kf__schema_get(root, "check"), s->task->check, &s->task->ncheck));
+  s->task->measure_defaulted = kf__schema_get(root, "measure") == NULL;
   KF_TRY(read_cases(s, kf__schema_get(root, "measure"), s->task->measure, &s->task->nmeasure));
   if (s->task->error_depth != NULL)
     KF_TRY(check_count(s, kf__schema_get(kf__schema_get(root, "error"), "depth"), "depth",

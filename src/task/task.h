@@ -101,6 +101,7 @@ typedef struct kf_task {
   int nparams;
   kf_case check[KF_CASES_MAX], measure[KF_CASES_MAX];
   int ncheck, nmeasure;
+  bool measure_defaulted;    /* task.yaml has no `measure`: the one case is made of the symbols' defaults */
   const kf_task_file *files; /* every file the task names, each once */
   int nfiles;
   kf_hash id;      /* SHA-256 of the canonical JSON, file hashes included */

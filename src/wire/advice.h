@@ -12,9 +12,9 @@ void kf_advice_fill(kf_verdict *verdict, const char *language);
 
 enum { KF_MENU_MAX = 4 };
 typedef struct {
-  const char *bound, *language; /* language NULL: every other one */
-  const char *about;            /* what the class means */
-  const char *techniques[KF_MENU_MAX];
+  const char *bound, *language;        /* language NULL: every other one */
+  const char *about;                   /* what the class means */
+  const char *techniques[KF_MENU_MAX]; /* NULL after the last */
 } kf_menu;
 
 /* The menu of a class ("memory_bound", ...) in a language; NULL for a class that is not known. */
