@@ -60,6 +60,10 @@ const kf_syntax kf_cmd_check_syntax = {
 
 enum { NOISE_BLOCKS = 12, BLOCKS_OF_A_FULL_RACE = 48, LAUNCHES_OF_A_CALL = 10 };
 
+/* Less than this may lie in caches, and no floor holds (docs/internals/evaluator.md, Ceilings and diagnosis).
+ */
+enum { CACHED_BYTES = 8 << 20 };
+
 typedef struct {
   kf_cli *cli;
   const kf_task *task;
@@ -164,8 +168,11 @@ static kf_status print_floors(check *c, const kf_admission *admission, kf_err *e
   double floors = 0;
   char floor_text[KF_FIGURE_TEXT], time_text[KF_FIGURE_TEXT], text[400];
   if (admission->read_gbs <= 0 || admission->nfloors == 0) return KF_OK;
-  for (int i = 0; i < admission->nfloors; i++)
+  int64_t bytes = 0;
+  for (int i = 0; i < admission->nfloors; i++) {
     floors += log(fmax((double)admission->floors[i].floor_ns, 1));
+    bytes += admission->floors[i].bytes_in;
+  }
   int64_t floor_ns = (int64_t)exp(floors / admission->nfloors);
   snprintf(
       text, sizeof text,
@@ -175,7 +182,7 @@ static kf_status print_floors(check *c, const kf_admission *admission, kf_err *e
   KF_TRY(print_finding(c, KF_ADMISSION_OK, "floor", text, "", err));
   if (c->fastest == NULL) return KF_OK;
   kf_figure_ns(c->fastest_ns, time_text);
-  if (c->fastest_ns < floor_ns) {
+  if (c->fastest_ns < floor_ns && bytes > CACHED_BYTES) {
     snprintf(text, sizeof text,
              "%.100s takes %s, less than that: inputs it need not read, or a cache that holds them",
              c->fastest->path, time_text);

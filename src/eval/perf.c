@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { BUILD_WAIT_MS = 5000, MEASURE_MS = 1500, RUNS_MAX = 3, SLICE_MS = 20 };
+enum { BUILD_WAIT_MS = 5000, MEASURE_MS = 3000, RUNS_MAX = 3, SLICE_MS = 20 };
 
 /* ---- the probe ---- */
 
@@ -33,17 +33,20 @@ void kf_ceiling_store_prepare(kf_ceiling_store *store, kf_artefacts *artefacts,
     store->broken = true;
 }
 
+bool kf_ceiling_store_ready(const kf_ceiling_store *store) {
+  const kf_artefact *artefact = store->artefact;
+  return !artefact || artefact->state == KF_ARTEFACT_READY || artefact->state == KF_ARTEFACT_BROKEN;
+}
+
 /* Builds of others go on meanwhile: the probe's stands in one queue with them. */
-static bool wait_built(kf_ceiling_store *store, kf_artefacts *artefacts) {
+static void wait_built(kf_ceiling_store *store, kf_artefacts *artefacts) {
   int64_t until = kf_now_ms() + BUILD_WAIT_MS;
   kf_artefacts_resume(artefacts);
-  while (store->artefact->state == KF_ARTEFACT_QUEUED || store->artefact->state == KF_ARTEFACT_BUILDING) {
+  while (!kf_ceiling_store_ready(store) && kf_now_ms() < until) {
     struct pollfd fds[8];
-    if (kf_now_ms() > until) return false;
     kf_artefacts_pump(artefacts);
     poll(fds, (nfds_t)kf_artefacts_fds(artefacts, fds, (int)KF_COUNTOF(fds)), SLICE_MS);
   }
-  return store->artefact->state == KF_ARTEFACT_READY && !store->artefact->failed;
 }
 
 static kf_status measure(kf_ceiling_store *store, kf_artefacts *artefacts, const kf_device_info *device,
@@ -85,8 +88,11 @@ bool kf_ceiling_store_measure(kf_ceiling_store *store, kf_artefacts *artefacts,
   kf_ceilings measured = {0};
   kf_ceiling_store_prepare(store, artefacts, device);
   if (store->broken || store->runs == RUNS_MAX) return false;
+  wait_built(store, artefacts);
+  if (!kf_ceiling_store_ready(store)) return false; /* a busy machine: the next judgement finds it built */
   store->runs++;
-  if (!wait_built(store, artefacts) || measure(store, artefacts, device, &measured, NULL) != KF_OK) {
+  if (store->artefact->state == KF_ARTEFACT_BROKEN || store->artefact->failed ||
+      measure(store, artefacts, device, &measured, NULL) != KF_OK) {
     store->broken = true; /* verdicts go without a class: no candidate is worse for it */
     return false;
   }
@@ -142,6 +148,11 @@ static int works_of(const kf_trial *trial, kf_work *ret_works) {
   return task->nmeasure;
 }
 
+static bool over_ceilings(const kf_roofline *roofline, const kf_work *first) {
+  bool cached = first->bytes_in + first->bytes_out < KF_CACHED_BYTES;
+  return (roofline->bytes_share > 1 && !cached) || roofline->operations_share > 1;
+}
+
 void kf_trial_diagnose(kf_trial *trial) {
   kf_verdict *v = trial->verdict;
   kf_work works[KF_CASES_MAX];
@@ -152,7 +163,7 @@ void kf_trial_diagnose(kf_trial *trial) {
   if (!ceilings) return;
   kf_roofline_classify(ceilings, trial->judgement->device, works, count, &v->roofline, &diagnosis);
   /* More than all there is: the ceilings were measured while something else ran. */
-  while ((v->roofline.bytes_share > 1 || v->roofline.operations_share > 1) && kf_trial_ceilings_again(trial))
+  while (over_ceilings(&v->roofline, &works[0]) && kf_trial_ceilings_again(trial))
     kf_roofline_classify(ceilings, trial->judgement->device, works, count, &v->roofline, &diagnosis);
   if (v->diagnosis.kind[0] == '\0') v->diagnosis = diagnosis;
 }

@@ -18,6 +18,8 @@ typedef struct kf_ceiling_store {
 
 /* Starts the probe's build, so that it is there when it is needed; never waits. */
 void kf_ceiling_store_prepare(kf_ceiling_store *store, kf_artefacts *artefacts, const kf_device_info *device);
+/* Whether its build is done, or will never be. */
+bool kf_ceiling_store_ready(const kf_ceiling_store *store);
 /* Measures now, up to three times in a session, and keeps the best of each number; the device is locked by
  * the caller. Waits for the build (5 s at most), about half a second more. False: nothing new was learned,
  * and without any measurement the ceilings stay unknown. */

@@ -212,6 +212,19 @@ static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing
   return KF_OK;
 }
 
+/* Where the ceilings of a device are kept: at the first OpenCL device of the same hardware, since the probe
+ * is written in OpenCL; NULL if there is none. */
+static kf_ceiling_store *ceilings_of(kf_session *session, const kf_device_info *device,
+                                     const kf_device_info **ret_probed) {
+  for (int i = 0; i < session->ndevices; i++) {
+    const kf_device_info *other = &session->devices[i];
+    if (strcmp(other->api, "opencl") != 0 || strcmp(other->physical, device->physical) != 0) continue;
+    *ret_probed = other;
+    return &session->ceilings[i];
+  }
+  return NULL;
+}
+
 static kf_status add_kernel(kf_session *session, kf_job *job, const kf_task_file *file, kf_err *err) {
   if (!file || file->len == 0) return KF_OK;
   kf_artefact_request request = {.task = job->state->task,
@@ -236,6 +249,15 @@ static kf_status prepare_admission(kf_session *session, kf_job *job, json_t *mis
   for (int i = 0; i < task->nseeds[language]; i++)
     KF_TRY(add_kernel(session, job, task->seeds[language][i], err));
   return KF_OK;
+}
+
+/* An admission has floors to tell, so it waits for the probe's build too. */
+static bool probe_ready(kf_session *session, const kf_job *job) {
+  const kf_device_info *probed = NULL;
+  kf_ceiling_store *store = job->state ? ceilings_of(session, job->device, &probed) : NULL;
+  if (!store) return true;
+  kf_ceiling_store_prepare(store, &session->artefacts, probed);
+  return kf_ceiling_store_ready(store);
 }
 
 static kf_status start_inspection(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
@@ -279,6 +301,7 @@ kf_status kf_job_prepare(kf_session *session, kf_job *job, bool *ret_ready, kf_e
     if (job->build) KF_TRY(kf_build_step(job->build, &ready, err));
   } else if (job->kind == KF_JOB_ADMIT) {
     KF_TRY(prepare_admission(session, job, missing, err));
+    ready = ready && probe_ready(session, job);
     for (int i = 0; i < job->nkernels; i++)
       KF_TRY(is_built(job->kernels[i], &ready, err));
   } else {
@@ -351,19 +374,6 @@ static kf_status lock_device(kf_session *session, const kf_job *job, kf_device_l
     serve_meanwhile(session);
     if (job_canceled(session)) return kf_fail(err, KF_ECANCELED, "canceled while waiting for the device");
   }
-}
-
-/* Where the ceilings of a device are kept: at the first OpenCL device of the same hardware, since the probe
- * is written in OpenCL; NULL if there is none. */
-static kf_ceiling_store *ceilings_of(kf_session *session, const kf_device_info *device,
-                                     const kf_device_info **ret_probed) {
-  for (int i = 0; i < session->ndevices; i++) {
-    const kf_device_info *other = &session->devices[i];
-    if (strcmp(other->api, "opencl") != 0 || strcmp(other->physical, device->physical) != 0) continue;
-    *ret_probed = other;
-    return &session->ceilings[i];
-  }
-  return NULL;
 }
 
 static bool need_ceilings(void *context, const kf_device_info *device) {
@@ -473,7 +483,6 @@ static kf_status admit(kf_session *session, kf_job *job, kf_admission *ret_admis
   const kf_device_info *probed = NULL;
   kf_ceiling_store *store = ceilings_of(session, job->device, &probed);
   kf_device_lock *lock = NULL;
-  if (store) kf_ceiling_store_prepare(store, &session->artefacts, probed);
   KF_TRY(lock_device(session, job, &lock, err));
   if (store && !store->ceilings.known) need_ceilings(session, job->device);
   kf_admit_request request = {.state = job->state,

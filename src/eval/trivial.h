@@ -36,9 +36,9 @@ typedef struct {
  * seed. Outputs without elements are not tried. */
 kf_status kf_trivial_try(kf_trivial *trivial, const kf_inputs *inputs, const kf_expected *expected,
                          double *const other[KF_ARGS_MAX], bool measured, kf_err *err);
-/* Lines: an answer stands for an output if it passes on a measure case or on every check case. Refused where
- * each output has one; doubtful where some output has, where an answer passes on more than half of the check
- * cases, or where the slices along an axis are all the same. */
+/* Lines: an answer stands for an output if it passes on a measure case, or on every check case where it is to
+ * be had, if these are most. Refused where each output has one; doubtful where some output has, where an
+ * answer passes on more than half of the check cases, or where the slices along an axis are all the same. */
 kf_status kf_trivial_conclude(const kf_trivial *trivial, const kf_task *task, kf_admission *admission,
                               kf_err *err);
 

@@ -145,7 +145,7 @@ void kf_roofline_classify(const kf_ceilings *ceilings, const kf_device_info *dev
   kf_roofline r = {.bytes_share = exp(bytes / ncases),
                    .operations_share = counted ? exp(operations / ncases) : 0,
                    .launch_share = launched ? exp(launches / ncases) : 0,
-                   .floor_ns = (int64_t)exp(floors / ncases)};
+                   .floor_ns = llround(exp(floors / ncases))};
   snprintf(r.bound, sizeof r.bound, "%s", class_of(&r, underfilled));
   *ret_roofline = r;
   describe(ceilings, &r, &cases[0], device->limits.units, ret_diagnosis);

@@ -8,6 +8,10 @@
 #include "measure/ceiling.h"
 #include "wire/verdict.h"
 
+/* Below this the data of a call may still lie in caches from its making or from the call before, and neither
+ * floor nor bandwidth binds. */
+enum { KF_CACHED_BYTES = 8 << 20 };
+
 /* One call on one measure case. */
 typedef struct {
   int64_t bytes_in, bytes_out; /* compulsory: each array once; an inout array in both */
