@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { BUILD_WAIT_MS = 5000, MEASURE_MS = 3000, RUNS_MAX = 3, SLICE_MS = 20 };
+enum { BUILD_WAIT_MS = 5000, MEASURE_MS = 1500, RUNS_MAX = 3, SLICE_MS = 20 };
 
 /* ---- the probe ---- */
 
@@ -61,6 +61,7 @@ static kf_status measure(kf_ceiling_store *store, kf_artefacts *artefacts, const
                                 .artefact_len = artefact->outcome.artefact_len,
                                 .work_dir = work_dir,
                                 .memory_bytes = artefacts->settings->sandbox_memory_mib << 20,
+                                .call_timeout_ms = artefacts->settings->verify_call_timeout_ms,
                                 .limit_ms = MEASURE_MS};
   kf_artefacts_pause(artefacts);
   kf_status status = kf_ceilings_measure(&request, ret_ceilings, err);

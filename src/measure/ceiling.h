@@ -32,7 +32,8 @@ typedef struct {
   size_t artefact_len;
   const char *work_dir; /* private folder of the runner */
   int64_t memory_bytes; /* of the runner */
-  int64_t limit_ms;     /* ends early; kernels that were not called yet leave their number 0 */
+  int64_t call_timeout_ms;
+  int64_t limit_ms; /* no second round after this */
 } kf_ceiling_request;
 
 /* About half a second. Failures are ours: the kernels are. known is set only if every number was measured. */
