@@ -17,6 +17,10 @@
   X(getNumDiagnostics)                                                                                       \
   X(getDiagnostic)                                                                                           \
   X(getDiagnosticSeverity)                                                                                   \
+  X(getDiagnosticSpelling)                                                                                   \
+  X(getDiagnosticLocation)                                                                                   \
+  X(Type_visitFields)                                                                                        \
+  X(Cursor_getStorageClass)                                                                                  \
   X(disposeDiagnostic)                                                                                       \
   X(getCString)                                                                                              \
   X(disposeString)                                                                                           \
@@ -45,6 +49,7 @@
   X(getAddressSpace)                                                                                         \
   X(getEnumConstantDeclValue)                                                                                \
   X(Cursor_getVarDeclInitializer)                                                                            \
+  X(equalCursors)                                                                                            \
   X(Cursor_isNull)                                                                                           \
   X(Cursor_Evaluate)                                                                                         \
   X(EvalResult_getKind)                                                                                      \

@@ -4,6 +4,7 @@
 
 #include "behavior/normal_form_int.h"
 #include "behavior/opencl_table_int.h"
+#include "behavior/screen_int.h"
 #include "behavior/syntax_read_int.h"
 #include "behavior/walk_int.h"
 
@@ -25,6 +26,8 @@ typedef struct {
   CXIndex index;
   kf_buf text; /* prelude and normal form */
   kf_syntax_tree tree;
+  kf_screen screen;
+  bool request_told;
   buffer_facts buffers[BUFFERS_MAX];
   kf_evidence evidence;
 } extraction;
@@ -53,6 +56,39 @@ static void only_version(const char *options, char ret_text[32]) {
   snprintf(ret_text, 32, "%.*s", len < 32 ? (int)len : 0, at ? at : "");
 }
 
+/* ---- the screen ---- */
+
+/* The line of the source that the diagnosis names: a person sees at once what is meant. */
+static void quote_line(extraction *x) {
+  unsigned line = 0, at_line = 1;
+  kf_diagnosis *d = &x->screen.diagnosis;
+  if (sscanf(d->where, "kernel.cl:%u:", &line) != 1) return;
+  const char *at = x->request->source, *end = at + x->request->source_len;
+  while (at < end && at_line < line)
+    at_line += *at++ == '\n';
+  while (at < end && (*at == ' ' || *at == '\t'))
+    at++;
+  size_t len = 0, room = 160;
+  while (at + len < end && at[len] != '\n' && at[len] != '\r' && len < room)
+    len++;
+  snprintf(d->evidence, sizeof d->evidence, "%.*s", (int)len, at);
+}
+
+static void screen_unit(extraction *x, CXTranslationUnit unit, const kf_buf *source, size_t prelude) {
+  unsigned lines = 0;
+  for (size_t i = 0; i < prelude; i++)
+    lines += source->data[i] == '\n';
+  kf__screen_tree(x->api, unit, source_name, (unsigned)prelude, lines, &x->screen);
+}
+
+static kf_status tell_screen(extraction *x, kf_err *err) {
+  if (x->screen.state >= KF_SCREEN_REFUSED) quote_line(x);
+  if (x->request->screened) x->request->screened(x->request->context, &x->screen);
+  x->request_told = true;
+  if (x->screen.state != KF_SCREEN_REFUSED) return KF_OK;
+  return kf_fail(err, KF_EINVAL, "refused: %s", x->screen.diagnosis.text);
+}
+
 static kf_status print_normal_form(extraction *x, unsigned *ret_from, kf_err *err) {
   kf_buf source;
   kf_buf_init(&source, KF_NORMAL_FORM_MAX);
@@ -61,6 +97,8 @@ static kf_status print_normal_form(extraction *x, unsigned *ret_from, kf_err *er
   if (status == KF_OK) status = kf_buf_append(&source, x->request->source, x->request->source_len, err);
   CXTranslationUnit unit = NULL;
   if (status == KF_OK) status = parse(x, source_name, &source, x->request->options, &unit, err);
+  if (status == KF_OK) screen_unit(x, unit, &source, prelude);
+  if (status == KF_OK) status = tell_screen(x, err);
   if (status == KF_OK) status = kf_buf_append(&x->text, source.data, prelude, err);
   if (status == KF_OK) status = kf__normal_form(x->api, unit, source_name, (unsigned)prelude, &x->text, err);
   if (unit) x->api->disposeTranslationUnit(unit);
@@ -198,7 +236,9 @@ kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret
                             kf_err *err) {
   kf_err why = {0};
   extraction x = {.request = request, .evidence = {.vector_width = 1}};
-  kf_status status = kf__clang_open(&x.api, &why);
+  kf_status status = kf__screen_text(request->source, request->source_len, request->options, &x.screen, &why);
+  if (status == KF_OK && x.screen.state == KF_SCREEN_REFUSED) status = tell_screen(&x, &why);
+  if (status == KF_OK) status = kf__clang_open(&x.api, &why);
   if (status == KF_OK) {
     kf_buf_init(&x.text, KF_NORMAL_FORM_MAX);
     x.index = x.api->createIndex(0, 0);
@@ -208,6 +248,8 @@ kf_status kf_evidence_parse(const kf_evidence_request *request, kf_evidence *ret
     x.api->disposeIndex(x.index);
     kf_buf_done(&x.text);
   }
+  /* no libclang, or it gave up: the text alone was screened */
+  if (status != KF_ENOMEM && !x.request_told) tell_screen(&x, NULL);
   if (status == KF_ENOMEM) return kf_nomem(err);
   if (status != KF_OK) {
     *ret_evidence = (kf_evidence){0};

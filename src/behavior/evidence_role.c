@@ -1,8 +1,8 @@
 /* evidence_role.c - the child `--role evidence`: enters the sandbox, reads one request, answers, ends.
  *
- * The source is hostile and libclang large: the child may crash, hang or eat memory; the judge then knows
- * nothing of the structure, and that is all. libclang is opened inside the sandbox, which lets the
- * toolchain's folders be read. */
+ * Two messages: what the screen found, then the evidence. The source is hostile and libclang large: the child
+ * may crash, hang or eat memory; after the first message the judge then knows nothing of the structure, and
+ * that is all. libclang is opened inside the sandbox, which lets the toolchain's folders be read. */
 #include "behavior/behavior.h"
 
 #include "base/alloc.h"
@@ -12,8 +12,6 @@
 #include "sandbox/sandbox.h"
 
 #include <string.h>
-
-enum { FAILED = 125 };
 
 /* The folder of $KF_LIBCLANG comes on top of the toolchain's. */
 static kf_status enter(kf_err *err) {
@@ -43,6 +41,21 @@ static kf_status receive(int fd, char **ret_text, size_t *ret_len, kf_err *err) 
   return kf_blob_read(blob, KF_EVIDENCE_REQUEST_MAX, ret_text, ret_len, err);
 }
 
+typedef struct {
+  int fd;
+  kf_status status;
+  kf_err *err;
+} sender;
+
+static void send_screen(void *context, const kf_screen *screen) {
+  sender *s = context;
+  kf_buf out;
+  kf_buf_init(&out, KF_EVIDENCE_ANSWER_MAX);
+  s->status = kf__screen_pack(screen, &out, s->err);
+  if (s->status == KF_OK) s->status = kf_fs_write_fd(s->fd, out.data, out.len, s->err);
+  kf_buf_done(&out);
+}
+
 static kf_status answer(int fd, const char *text, size_t len, kf_err *err) {
   kf_arena arena = {0};
   kf_evidence_request request;
@@ -51,7 +64,11 @@ static kf_status answer(int fd, const char *text, size_t len, kf_err *err) {
   kf_buf_init(&note, KF_ERR_MSG_MAX);
   kf_buf_init(&out, KF_EVIDENCE_ANSWER_MAX);
   kf_status status = kf__evidence_request_unpack(text, len, &arena, &request, err);
+  sender to = {.fd = fd, .err = err};
+  request.screened = send_screen;
+  request.context = &to;
   if (status == KF_OK) status = kf_evidence_parse(&request, &evidence, &note, err);
+  if (status == KF_OK) status = to.status;
   if (status == KF_OK) status = kf__evidence_answer_pack(&evidence, kf_buf_text(&note), &out, err);
   if (status == KF_OK) status = kf_fs_write_fd(fd, out.data, out.len, err); /* the filter has no sendmsg */
   kf_buf_done(&note);
@@ -71,5 +88,5 @@ int kf_evidence_main(int fd) {
   kf_free(text);
   if (status == KF_OK) return 0;
   fprintf(stderr, "%s\n", err.msg);
-  return FAILED;
+  return KF_EVIDENCE_FAILED;
 }

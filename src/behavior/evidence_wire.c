@@ -251,3 +251,38 @@ kf_status kf__evidence_answer_unpack(const char *text, size_t len, kf_evidence *
   *ret_evidence = evidence;
   return KF_OK;
 }
+
+/* ---- screen ---- */
+
+static json_t *text_of(const char *text) {
+  return kf_json_text(text, strlen(text));
+}
+
+kf_status kf__screen_pack(const kf_screen *screen, kf_buf *buf, kf_err *err) {
+  KF_CLEANUP(kf_json_freep) json_t *root = NULL;
+  const kf_diagnosis *d = &screen->diagnosis;
+  KF_TRY(kf_json_pack(&root, err, "{s:i, s:o, s:o, s:o, s:o}", "screen", (int)screen->state, "kind",
+                      text_of(d->kind), "where", text_of(d->where), "text", text_of(d->text), "line",
+                      text_of(d->evidence)));
+  return kf_json_dump(root, buf, err);
+}
+
+kf_status kf__screen_unpack(const char *text, size_t len, kf_screen *ret_screen, kf_err *err) {
+  KF_CLEANUP(kf_json_freep) json_t *root = NULL;
+  int64_t state = 0;
+  KF_TRY(kf_json_parse(text, len, KF_EVIDENCE_ANSWER_MAX, "screen", &root, err));
+  KF_TRY(kf_json_int(root, "screen", &state, err));
+  if (state < KF_SCREEN_UNREAD || state > KF_SCREEN_UNREADABLE)
+    return kf_fail(err, KF_EPROTO, "screen: state %lld", (long long)state);
+  kf_screen screen = {.state = (kf_screen_state)state};
+  kf_diagnosis *d = &screen.diagnosis;
+  snprintf(d->kind, sizeof d->kind, "%s", kf_json_str_or(root, "kind", ""));
+  snprintf(d->where, sizeof d->where, "%s", kf_json_str_or(root, "where", ""));
+  snprintf(d->text, sizeof d->text, "%s", kf_json_str_or(root, "text", ""));
+  snprintf(d->evidence, sizeof d->evidence, "%s", kf_json_str_or(root, "line", ""));
+  bool says_why = d->kind[0] && d->text[0];
+  if (screen.state >= KF_SCREEN_REFUSED && !says_why)
+    return kf_fail(err, KF_EPROTO, "screen: refused without a reason");
+  *ret_screen = screen;
+  return KF_OK;
+}

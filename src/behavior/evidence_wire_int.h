@@ -11,6 +11,7 @@ enum {
   KF_EVIDENCE_ANSWER_MAX = 8 << 10,
   KF_EVIDENCE_SOURCE_MAX = 2 << 20,
   KF_EVIDENCE_STEPS_MAX = 1024,
+  KF_EVIDENCE_FAILED = 125, /* the child's exit code when the failure is ours */
 };
 
 /* Of the calls only what evidence needs travels: roles of buffers, launched kernels, which buffer is which
@@ -19,6 +20,11 @@ kf_status kf__evidence_request_pack(const kf_evidence_request *request, kf_buf *
 /* Everything read is owned by the arena. Foreign bytes: KF_EPROTO on anything out of place. */
 kf_status kf__evidence_request_unpack(const char *text, size_t len, kf_arena *arena,
                                       kf_evidence_request *ret_request, kf_err *err);
+
+/* The child's first message: what the screen found. Its evidence is the second. */
+kf_status kf__screen_pack(const kf_screen *screen, kf_buf *buf, kf_err *err);
+/* Foreign bytes: KF_EPROTO on an unknown state, or a refusal without a rule and a sentence. */
+kf_status kf__screen_unpack(const char *text, size_t len, kf_screen *ret_screen, kf_err *err);
 
 kf_status kf__evidence_answer_pack(const kf_evidence *evidence, const char *note, kf_buf *buf, kf_err *err);
 /* Numbers of an answer are held to their ranges: the child is not trusted. `note` gets the reason when

@@ -65,6 +65,16 @@ static const char prelude[] =
     "#define M_LN10 2.30258509299404568402\n#define M_PI 3.14159265358979323846\n#define M_PI_2 "
     "1.57079632679489661923\n"
     "#define M_1_PI 0.31830988618379067154\n#define M_SQRT2 1.41421356237309504880\n"
+    "#define M_PI_4 0.78539816339744830962\n#define M_2_PI 0.63661977236758134308\n"
+    "#define M_2_SQRTPI 1.12837916709551257390\n#define M_SQRT1_2 0.70710678118654752440\n"
+    "#define FLT_MAX_10_EXP 38\n#define FLT_MIN_10_EXP (-37)\n#define DBL_DIG 15\n#define DBL_MANT_DIG 53\n"
+    "#define DBL_MAX_10_EXP 308\n#define DBL_MAX_EXP 1024\n#define DBL_MIN_10_EXP (-307)\n#define "
+    "DBL_MIN_EXP "
+    "(-1021)\n"
+    "#define DBL_RADIX 2\n#define HALF_DIG 3\n#define HALF_MANT_DIG 11\n#define HALF_MAX_10_EXP 4\n"
+    "#define HALF_MAX_EXP 16\n#define HALF_MIN_10_EXP (-4)\n#define HALF_MIN_EXP (-13)\n#define HALF_RADIX "
+    "2\n"
+    "#define FP_ILOGB0 INT_MIN\n#define FP_ILOGBNAN INT_MAX\n"
     "int __attribute__((overloadable)) printf(__constant const char *, ...);\n"
     /* Vendors and later versions of the language have these where libclang's table for the asked version has
        not. */

@@ -10,13 +10,27 @@
 #include "device/role_env.h"
 #include "sandbox/channel.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum {
+  READY_LIMIT_MS = 60000, /* for opening the device and practising, on a loaded machine */
+  PATIENCE_MS = 5000,     /* how long a candidate waits for a spare that is not ready yet */
+  NS_PER_MS = 1000 * 1000,
+};
+
 struct kf_build {
   kf_child *child;
   int fd, fault_fd;
+  int wire_fd; /* the request: it may have to be sent to another process */
+  uint64_t wire_bytes;
+  bool ready;    /* device open, sandbox on: from here on what happens is the candidate's */
+  bool is_spare; /* not asked yet */
+  bool replaced; /* the first process was lost through no fault of the candidate; this is the last */
+  char device_id[64];
+  int64_t memory_bytes, timeout_ns;
   kf_fault_page *fault;
   int64_t start_ns, paused_ns, pause_start_ns; /* pause_start_ns 0: running */
   int64_t limit_ns, launch_limit_ns;           /* of the phase under way; of the trial launches to come */
@@ -36,13 +50,6 @@ static kf_status pack_wire(const kf_build_request *request, kf_buf *wire, kf_err
     status = kf_fail(err, KF_EBUG, "build: %d plans", request->nplans);
     goto out;
   }
-  if (snprintf(head->device_id, sizeof head->device_id, "%s", request->device_id) >=
-          (int)sizeof head->device_id ||
-      snprintf(head->work_dir, sizeof head->work_dir, "%s", request->work_dir) >=
-          (int)sizeof head->work_dir) {
-    status = kf_fail(err, KF_EINVAL, "build: device id or work folder too long");
-    goto out;
-  }
   snprintf(head->source_name, sizeof head->source_name, "%.63s",
            request->source_name ? request->source_name : "kernel.cl");
   head->source_len = request->source_len;
@@ -59,68 +66,148 @@ out:
   return status;
 }
 
-static kf_status send_request(kf_build *build, const kf_build_request *request, kf_err *err) {
+static kf_status make_wire(kf_build *build, const kf_build_request *request, kf_err *err) {
   kf_buf wire;
-  int fds[2] = {-1, build->fault_fd};
   kf_buf_init(&wire, KF_BUILD_WIRE_MAX);
   kf_status status = pack_wire(request, &wire, err);
-  if (status == KF_OK) status = kf_blob_new("kf-build", wire.data, wire.len, &fds[0], err);
-  kf_build_hello hello = {.wire_bytes = wire.len};
-  if (status == KF_OK) status = kf_channel_send(build->fd, &hello, sizeof hello, fds, 2, err);
-  if (fds[0] >= 0) close(fds[0]);
+  if (status == KF_OK) status = kf_blob_new("kf-build", wire.data, wire.len, &build->wire_fd, err);
+  build->wire_bytes = wire.len;
   kf_buf_done(&wire);
   return status;
 }
 
-static kf_status spawn(kf_build *build, const kf_build_request *request, kf_err *err) {
+static kf_status send_request(kf_build *build, kf_err *err) {
+  kf_build_hello hello = {.wire_bytes = build->wire_bytes};
+  return kf_channel_send(build->fd, &hello, sizeof hello, &build->wire_fd, 1, err);
+}
+
+/* The child and its first message. */
+static kf_status spawn(kf_build *build, bool practise, kf_err *err) {
   static const char *const argv[] = {"kf-eval", "--role", "builder", NULL};
   enum { FILE_BYTES_MAX = 1 << 30 };
   int fds[2] = {-1, -1};
   kf_role_env *env = kf_alloc(sizeof *env);
-  if (!env) return kf_nomem(err);
-  kf_status status = KF_OK;
-  KF_GO(kf_role_env_init(env, request->work_dir, err));
+  kf_build_open *open = kf_calloc(1, sizeof *open);
+  kf_status status = env && open ? KF_OK : kf_nomem(err);
+  if (status != KF_OK) goto out;
+  KF_GO(kf_fault_page_new(&build->fault_fd, &build->fault, err));
+  KF_GO(kf_role_env_init(env, build->work_dir, err));
   KF_GO(kf_channel_pair(SOCK_STREAM, fds, err));
   kf_child_options options = {.argv = argv,
                               .env = env->env,
-                              .work_dir = request->work_dir,
+                              .work_dir = build->work_dir,
                               .fds = {fds[1]},
                               .nfds = 1,
                               .idle_priority = true,
-                              .memory_bytes = kf_role_address_limit(request->memory_bytes),
+                              .memory_bytes = kf_role_address_limit(build->memory_bytes),
                               .file_bytes = FILE_BYTES_MAX,
                               .may_fork = true,
-                              .rss_bytes = request->memory_bytes};
+                              .foreign = true,
+                              .rss_bytes = build->memory_bytes};
   KF_GO(kf_child_spawn(&options, &build->child, err));
   build->fd = fds[0];
   fds[0] = -1;
+  snprintf(open->device_id, sizeof open->device_id, "%s", build->device_id);
+  snprintf(open->work_dir, sizeof open->work_dir, "%s", build->work_dir);
+  open->practise = practise;
+  KF_GO(kf_channel_send(build->fd, open, sizeof *open, &build->fault_fd, 1, err));
 out:
   if (fds[0] >= 0) close(fds[0]);
   if (fds[1] >= 0) close(fds[1]);
   kf_free(env);
+  kf_free(open);
   return status;
 }
 
-kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, kf_err *err) {
+static void end_process(kf_build *build) {
+  kf_child_free(build->child);
+  build->child = NULL;
+  if (build->fd >= 0) close(build->fd);
+  kf_fault_page_free(build->fault_fd, build->fault);
+  build->fd = build->fault_fd = -1;
+  build->fault = NULL;
+}
+
+static kf_status new_build(const kf_build_request *request, kf_build **ret_build, kf_err *err) {
   kf_build *build = kf_calloc(1, sizeof *build);
   if (!build) return kf_nomem(err);
-  build->fd = build->fault_fd = -1;
-  build->want_entries = request->want_entries;
+  build->fd = build->fault_fd = build->wire_fd = -1;
   build->outcome.result.slot = -1;
   kf_buf_init(&build->incoming, 2 * (size_t)KF_BUILD_FRAME_MAX);
   kf_buf_init(&build->log, 2 * (size_t)KF_BUILD_LOG_MAX);
   kf_buf_init(&build->artefact, KF_BUILD_ARTEFACT_MAX);
   kf_buf_init(&build->entries, KF_BUILD_ENTRIES_MAX * sizeof(kf_entry_info));
-  snprintf(build->work_dir, sizeof build->work_dir, "%s", request->work_dir);
-  snprintf(build->source_name, sizeof build->source_name, "%.63s",
-           request->source_name ? request->source_name : "kernel.cl");
+  build->memory_bytes = request->memory_bytes;
   build->start_ns = kf_now_ns();
-  build->limit_ns = request->timeout_ms * 1000000;
-  build->launch_limit_ns =
-      request->launch_timeout_ms > 0 ? request->launch_timeout_ms * 1000000 : build->limit_ns;
-  kf_status status = kf_fault_page_new(&build->fault_fd, &build->fault, err);
-  if (status == KF_OK) status = spawn(build, request, err);
-  if (status == KF_OK) status = send_request(build, request, err);
+  build->limit_ns = (int64_t)READY_LIMIT_MS * NS_PER_MS;
+  if (snprintf(build->device_id, sizeof build->device_id, "%s", request->device_id) >=
+          (int)sizeof build->device_id ||
+      snprintf(build->work_dir, sizeof build->work_dir, "%s", request->work_dir) >=
+          (int)sizeof build->work_dir) {
+    kf_build_free(build);
+    return kf_fail(err, KF_EINVAL, "build: device id or work folder too long");
+  }
+  *ret_build = build;
+  return KF_OK;
+}
+
+kf_status kf_build_spare(const kf_build_request *request, kf_build **ret_spare, kf_err *err) {
+  kf_build *build = NULL;
+  KF_TRY(new_build(request, &build, err));
+  build->is_spare = true;
+  kf_status status = spawn(build, true, err);
+  if (status != KF_OK) {
+    kf_build_free(build);
+    return status;
+  }
+  *ret_spare = build;
+  return KF_OK;
+}
+
+/* The candidate's time begins now, or when the builder is ready. */
+static void begin_clock(kf_build *build, int unready_ms) {
+  build->start_ns = kf_now_ns();
+  build->paused_ns = build->pause_start_ns = build->late_ns = 0;
+  build->phase_ns = 0;
+  build->phase_starved_ns = build->child ? kf_child_starved_ns(build->child) : 0;
+  build->limit_ns = build->ready ? build->timeout_ns : (int64_t)unready_ms * NS_PER_MS;
+}
+
+static bool is_fit(kf_build *spare, const kf_build_request *request) {
+  bool usable = false, ready = false;
+  if (strcmp(spare->device_id, request->device_id) != 0 || strcmp(spare->work_dir, request->work_dir) != 0 ||
+      spare->memory_bytes != request->memory_bytes)
+    return false;
+  if (kf_build_spare_look(spare, &usable, &ready, NULL) != KF_OK || !usable) return false;
+  return ready || kf_now_ns() - spare->start_ns - spare->paused_ns < (int64_t)PATIENCE_MS * NS_PER_MS;
+}
+
+static kf_status take_or_new(const kf_build_request *request, kf_build **ret_build, kf_err *err) {
+  if (request->spare && is_fit(request->spare, request)) {
+    *ret_build = request->spare;
+    return kf_build_resume(request->spare, err);
+  }
+  kf_build_free(request->spare);
+  KF_TRY(new_build(request, ret_build, err));
+  return spawn(*ret_build, false, err);
+}
+
+kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, kf_err *err) {
+  kf_build *build = NULL;
+  kf_status status = take_or_new(request, &build, err);
+  if (status == KF_OK) {
+    build->is_spare = false;
+    build->want_entries = request->want_entries;
+    snprintf(build->source_name, sizeof build->source_name, "%.63s",
+             request->source_name ? request->source_name : "kernel.cl");
+    build->timeout_ns = request->timeout_ms * NS_PER_MS;
+    build->launch_limit_ns =
+        request->launch_timeout_ms > 0 ? request->launch_timeout_ms * NS_PER_MS : build->timeout_ns;
+    begin_clock(build, request->spare ? PATIENCE_MS : READY_LIMIT_MS);
+    status = make_wire(build, request, err);
+  }
+  if (status == KF_OK) status = send_request(build, err);
+  if (status == KF_EPROTO) status = KF_OK; /* it has died this moment: the next step replaces it */
   if (status != KF_OK) {
     kf_build_free(build);
     return status;
@@ -129,11 +216,25 @@ kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, 
   return KF_OK;
 }
 
+/* The process did not get ready, or was killed from outside: a failure of ours, and a second, plain one gets
+ * a chance. */
+static kf_status replace_process(kf_build *build, const kf_err *why, kf_err *err) {
+  if (build->replaced) return kf_fail(err, why->code ? why->code : KF_EIO, "%s", why->msg);
+  build->replaced = true;
+  build->ready = false;
+  end_process(build);
+  kf_buf_drop(&build->incoming, build->incoming.len);
+  kf_buf_drop(&build->log, build->log.len);
+  build->got_result = false;
+  KF_TRY(spawn(build, false, err));
+  begin_clock(build, READY_LIMIT_MS);
+  return send_request(build, err);
+}
+
 void kf_build_free(kf_build *build) {
   if (!build) return;
-  kf_child_free(build->child);
-  if (build->fd >= 0) close(build->fd);
-  kf_fault_page_free(build->fault_fd, build->fault);
+  end_process(build);
+  if (build->wire_fd >= 0) close(build->wire_fd);
   kf_buf_done(&build->incoming);
   kf_buf_done(&build->log);
   kf_buf_done(&build->artefact);
@@ -183,6 +284,17 @@ static bool may_go_on(kf_build *build, bool had_bytes) {
   return now - build->late_ns < grace_ns;
 }
 
+/* What is to come is the candidate's, its clock included. Once only. */
+static void begin_candidate(kf_build *build) {
+  if (build->ready) return;
+  build->ready = true;
+  build->late_ns = 0;
+  if (build->is_spare) return;
+  build->phase_ns = elapsed_ns(build);
+  build->phase_starved_ns = kf_child_starved_ns(build->child);
+  build->limit_ns = build->timeout_ns;
+}
+
 /* The compiler is done, the candidate's code runs: another clock. Once only, whatever that code sends. */
 static void begin_launches(kf_build *build) {
   if (build->outcome.in_launch) return;
@@ -214,13 +326,21 @@ static kf_status take_result(kf_build *build, const char *bytes, size_t len, kf_
   return KF_OK;
 }
 
+static kf_status take_enforced(kf_build *build, const char *bytes, size_t len) {
+  char said[KF_SANDBOX_TEXT_MAX];
+  snprintf(said, sizeof said, "%.*s", (int)(len < sizeof said ? len : sizeof said - 1), bytes);
+  kf_child_enforced(build->child, said, build->outcome.enforced);
+  return KF_OK;
+}
+
 /* A frame that is too much or makes no sense is KF_EPROTO or KF_EINVAL: the caller turns it into the
  * candidate's crash. */
 static kf_status take_frame(kf_build *build, uint32_t kind, const char *bytes, size_t len, kf_err *err) {
   switch (kind) {
   case KF_BUILD_ENFORCED:
-    snprintf(build->outcome.enforced, sizeof build->outcome.enforced, "%.*s", (int)(len < 150 ? len : 150),
-             bytes);
+    return take_enforced(build, bytes, len);
+  case KF_BUILD_READY:
+    begin_candidate(build);
     return KF_OK;
   case KF_BUILD_IN_LAUNCH:
     begin_launches(build);
@@ -300,11 +420,13 @@ static kf_status conclude_crash(kf_build *build, kf_err *err) {
     KF_TRY(kf_child_kill(build->child, err));
     KF_TRY(kf_child_poll(build->child, &end, err));
   }
-  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. Its own
-   * code can send it to itself. */
-  if (end.kind == KF_EXIT_SIGNAL && end.code == SIGKILL && !end.killed_by_us && !end.over_memory &&
-      !build->outcome.in_launch)
-    return kf_fail(err, KF_EIO, "builder: killed from outside");
+  /* Nobody but the system's administrator sends SIGKILL to a compiler: no verdict on the candidate. Without a
+   * filter its own code can send it to itself. */
+  if (kf_exit_from_outside(&end) && (!build->outcome.in_launch || kf_sandbox_has_filter())) {
+    kf_err why = {.code = KF_OK};
+    kf_fail(&why, KF_EIO, "builder: killed from outside");
+    return replace_process(build, &why, err);
+  }
   kf_fault_classify(build->fault, &end, NULL, &build->outcome.result);
   return add_output(build, err);
 }
@@ -346,34 +468,64 @@ static kf_status frame_failure(kf_build *build, kf_status status, const kf_err *
   return KF_OK;
 }
 
-kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err) {
-  bool closed = false, had_bytes = false;
-  kf_err why = {.code = KF_OK};
-  if (build->done) {
-    *ret_done = true;
-    return KF_OK;
-  }
-  kf_status status = read_frames(build, &had_bytes, &closed, &why);
-  if (status != KF_OK) KF_TRY(frame_failure(build, status, &why, err));
+/* Reads what came and looks at the process. *ret_ended: nothing more will come. */
+static kf_status look(kf_build *build, bool *ret_had_bytes, bool *ret_ended, kf_err *err) {
+  bool closed = false;
+  KF_TRY(read_frames(build, ret_had_bytes, &closed, err));
   kf_exit end = {.kind = KF_EXIT_RUNNING};
   if (!build->got_result && !closed) {
     KF_TRY(kf_child_poll(build->child, &end, err));
     /* It may have sent its last words between the two looks. */
-    if (end.kind != KF_EXIT_RUNNING) {
-      status = read_frames(build, &had_bytes, &closed, &why);
-      if (status != KF_OK) KF_TRY(frame_failure(build, status, &why, err));
-    }
+    if (end.kind != KF_EXIT_RUNNING) KF_TRY(read_frames(build, ret_had_bytes, &closed, err));
   }
+  *ret_ended = closed || end.kind != KF_EXIT_RUNNING;
+  return KF_OK;
+}
+
+/* Before the builder is ready no candidate is in it: whatever goes wrong is ours. */
+static kf_status step_unready(kf_build *build, kf_err *err) {
+  bool had_bytes = false, ended = false;
+  kf_err why = {.code = KF_OK};
+  kf_status status = look(build, &had_bytes, &ended, &why);
+  if (build->ready) return KF_OK;
+  if (status == KF_OK && ended)
+    status = kf_fail(&why, KF_EIO, "builder: it ended before it had opened the device");
+  if (status == KF_OK && over_time(build) && !may_go_on(build, had_bytes))
+    status = kf_fail(&why, KF_ETIMEOUT, "builder: the device was not open within %lld s",
+                     (long long)(build->limit_ns / NS_PER_MS / 1000));
+  return status == KF_OK ? KF_OK : replace_process(build, &why, err);
+}
+
+kf_status kf_build_spare_look(kf_build *spare, bool *ret_usable, bool *ret_ready, kf_err *err) {
+  bool had_bytes = false, ended = false;
+  kf_err why = {.code = KF_OK};
+  if (!spare->is_spare) return kf_fail(err, KF_EBUG, "build: no spare");
+  /* A ready one waits for its request: its end shows at the socket. */
+  kf_status status =
+      spare->ready ? read_frames(spare, &had_bytes, &ended, &why) : look(spare, &had_bytes, &ended, &why);
+  *ret_usable = status == KF_OK && !ended && !spare->got_result && (spare->ready || !over_time(spare));
+  *ret_ready = *ret_usable && spare->ready;
+  return KF_OK;
+}
+
+kf_status kf_build_step(kf_build *build, bool *ret_done, kf_err *err) {
+  bool ended = false, had_bytes = false;
+  kf_err why = {.code = KF_OK};
+  *ret_done = build->done;
+  if (build->done) return KF_OK;
+  if (!build->ready) KF_TRY(step_unready(build, err));
+  if (!build->ready) return KF_OK;
+  kf_status status = look(build, &had_bytes, &ended, &why);
+  if (status != KF_OK) KF_TRY(frame_failure(build, status, &why, err));
   if (build->got_result)
     KF_TRY(kf_child_kill(build->child, err));
-  else if (closed || end.kind != KF_EXIT_RUNNING)
+  else if (ended)
     KF_TRY(conclude_crash(build, err));
   else if (over_time(build) && !may_go_on(build, had_bytes))
     KF_TRY(conclude_timeout(build, err));
-  else {
-    *ret_done = false;
+  else
     return KF_OK;
-  }
+  if (!build->ready) return KF_OK; /* begun again with another process */
   KF_TRY(fill_outcome(build, err));
   build->done = true;
   *ret_done = true;

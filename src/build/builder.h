@@ -26,6 +26,8 @@ typedef struct {
   int64_t timeout_ms, memory_bytes;
   int64_t launch_timeout_ms; /* of all trial launches, lazy compilation included; 0: timeout_ms */
   bool want_entries; /* for `kf init`: list kernels with -cl-kernel-arg-info, no artefact, no launches */
+  kf_build *spare; /* NULL, or from kf_build_spare with the same device, work folder and memory: taken over by
+                      kf_build_start in every case */
 } kf_build_request;
 
 typedef struct {
@@ -38,11 +40,18 @@ typedef struct {
   kf_entry_info *entries; /* want_entries */
   int nentries;
   int64_t wall_ms;
-  char enforced[160];
+  char enforced[KF_SANDBOX_TEXT_MAX];
 } kf_build_outcome;
 
 int kf_builder_main(int fd); /* --role builder */
 kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, kf_err *err);
+/* A builder without a candidate: opens the device, puts the sandbox on and practises on a kernel of ours, at
+ * idle priority, so that a build does not begin with loading a compiler. Serves one candidate like any other.
+ * Of the request device, work folder and memory count. Pause, resume and free as a build's. */
+kf_status kf_build_spare(const kf_build_request *request, kf_build **ret_spare, kf_err *err);
+/* Looks at a spare; call now and then. *ret_usable false: it has ended, or did not get ready in time: free
+ * it. One that is not ready yet is usable: it cuts its practice short when the candidate comes. */
+kf_status kf_build_spare_look(kf_build *spare, bool *ret_usable, bool *ret_ready, kf_err *err);
 int kf_build_fd(const kf_build *build); /* readable when there is progress to be made by kf_build_step */
 /* Advances; *ret_done when the outcome is complete. Enforces the time limit: call at least every 50 ms or on
  * fd events. The limit counts wall time without pauses and without time in which the idle-priority builder

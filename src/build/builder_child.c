@@ -7,10 +7,12 @@
 #include "device/fault.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
+#include <poll.h>
 #include <unistd.h>
 
 typedef struct {
   int fd, fault_fd;
+  kf_build_open open;
   char *blob;
   const kf_build_wire *wire;
   const char *source;
@@ -33,17 +35,25 @@ static kf_status send_frame(int fd, kf_build_frame_kind kind, const void *bytes,
   return KF_OK;
 }
 
-static kf_status receive(builder_state *state, kf_err *err) {
-  kf_build_hello hello;
-  int fds[2], nfds = 0;
+/* One message with `nfds` descriptors. *ret_closed: the judge has gone, or has no use for this process. */
+static kf_status receive_message(const builder_state *state, void *message, size_t size, int *ret_fd,
+                                 bool *ret_closed, kf_err *err) {
+  int nfds = 0;
   size_t len = 0;
   kf_channel_event event = KF_CHANNEL_CLOSED;
-  KF_TRY(kf_channel_recv(state->fd, -1, &hello, sizeof hello, &len, fds, 2, &nfds, &event, err));
-  if (event != KF_CHANNEL_MESSAGE || len != sizeof hello || nfds != 2)
+  KF_TRY(kf_channel_recv(state->fd, -1, message, size, &len, ret_fd, 1, &nfds, &event, err));
+  *ret_closed = event == KF_CHANNEL_CLOSED;
+  if (*ret_closed) return KF_OK;
+  if (event != KF_CHANNEL_MESSAGE || len != size || nfds != 1)
     return kf_fail(err, KF_EPROTO, "builder: no request");
-  KF_TRY(kf_blob_read(fds[0], KF_BUILD_WIRE_MAX, &state->blob, &len, err));
-  close(fds[0]);
-  state->fault_fd = fds[1];
+  return KF_OK;
+}
+
+static kf_status receive(builder_state *state, const kf_build_hello *hello, int blob_fd, kf_err *err) {
+  size_t len = 0;
+  KF_TRY(kf_blob_read(blob_fd, KF_BUILD_WIRE_MAX, &state->blob, &len, err));
+  close(blob_fd);
+  if (len != hello->wire_bytes) return kf_fail(err, KF_EPROTO, "builder: bad request");
   const kf_build_wire *wire = (const kf_build_wire *)(const void *)state->blob;
   if (len < sizeof *wire || wire->source_len > len || wire->options_len > len ||
       sizeof *wire + wire->source_len + wire->options_len > len || wire->nplans > KF_BUILD_PLANS_MAX)
@@ -86,19 +96,31 @@ static kf_status warm_and_save(builder_state *state, kf_backend *backend, kf_pro
   return status;
 }
 
-static kf_status build(builder_state *state, kf_run_result *result, kf_err *err) {
+static bool has_request(void *context) {
+  const builder_state *state = context;
+  struct pollfd entry = {.fd = state->fd, .events = POLLIN};
+  return poll(&entry, 1, 0) > 0;
+}
+
+/* Everything that needs no candidate. The sandbox is complete before one is read. */
+static kf_status get_ready(builder_state *state, kf_backend **ret_backend, kf_err *err) {
   static kf_role_policy policy;
   char enforced[KF_SANDBOX_TEXT_MAX];
-  kf_backend *backend = NULL;
-  kf_program *program = NULL;
-  kf_buf log;
-  KF_TRY(receive(state, err));
-  kf_role_policy_init(&policy, KF_PROFILE_BUILDER, state->wire->work_dir);
+  kf_build_open *open = &state->open;
+  open->device_id[sizeof open->device_id - 1] = open->work_dir[sizeof open->work_dir - 1] = '\0';
+  kf_role_policy_init(&policy, KF_PROFILE_BUILDER, open->work_dir);
   KF_TRY(kf_sandbox_enter_files(&policy.policy, err));
-  KF_TRY(kf_backend_open(state->wire->device_id, &backend, err));
+  KF_TRY(kf_backend_open(open->device_id, ret_backend, err));
   KF_TRY(kf_sandbox_enter(&policy.policy, enforced, err));
   KF_TRY(send_frame(state->fd, KF_BUILD_ENFORCED, enforced, strlen(enforced), err));
   KF_TRY(kf_fault_install(state->fault_fd, &state->fault, err));
+  if (open->practise) KF_TRY(kf__build_practise(*ret_backend, state->fault, has_request, state, err));
+  return send_frame(state->fd, KF_BUILD_READY, NULL, 0, err);
+}
+
+static kf_status build(builder_state *state, kf_backend *backend, kf_run_result *result, kf_err *err) {
+  kf_program *program = NULL;
+  kf_buf log;
   kf_buf_init(&log, KF_BUILD_LOG_MAX);
   KF_TRY(kf_backend_compile(backend, state->source, state->wire->source_len, state->options, &log, &program,
                             result, err));
@@ -109,6 +131,19 @@ static kf_status build(builder_state *state, kf_run_result *result, kf_err *err)
   return warm_and_save(state, backend, program, result, err);
 }
 
+static kf_status serve(builder_state *state, kf_run_result *result, bool *ret_unused, kf_err *err) {
+  kf_backend *backend = NULL;
+  kf_build_hello hello;
+  int blob_fd = -1;
+  KF_TRY(receive_message(state, &state->open, sizeof state->open, &state->fault_fd, ret_unused, err));
+  if (*ret_unused) return KF_OK;
+  KF_TRY(get_ready(state, &backend, err));
+  KF_TRY(receive_message(state, &hello, sizeof hello, &blob_fd, ret_unused, err));
+  if (*ret_unused) return KF_OK;
+  KF_TRY(receive(state, &hello, blob_fd, err));
+  return build(state, backend, result, err);
+}
+
 /* Ends with what it has: the process dies next, and so do its objects. */
 int kf_builder_main(int fd) {
   static builder_state state;
@@ -116,7 +151,9 @@ int kf_builder_main(int fd) {
   kf_err err = {.code = KF_OK};
   state.fd = fd;
   answer.result.slot = -1;
-  answer.status = (int32_t)build(&state, &answer.result, &err);
+  bool unused = false;
+  answer.status = (int32_t)serve(&state, &answer.result, &unused, &err);
+  if (unused) return 0;
   if (answer.status != KF_OK) snprintf(answer.error, sizeof answer.error, "%.200s", err.msg);
   return send_frame(fd, KF_BUILD_RESULT, &answer, sizeof answer, &err) == KF_OK ? 0 : 1;
 }

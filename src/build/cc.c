@@ -113,6 +113,7 @@ static kf_status start(const kf_cc_request *request, const kf_buf *words, kf_chi
                               .memory_bytes = kf_role_address_limit((int64_t)1 << MEMORY_BYTES_SHIFT),
                               .file_bytes = OBJECT_MAX,
                               .may_fork = true,
+                              .foreign = true,
                               .rss_bytes = (int64_t)1 << MEMORY_BYTES_SHIFT};
   KF_GO(kf_child_spawn(&options, ret_child, err));
 out:
@@ -167,8 +168,7 @@ static kf_status wait_and_read(kf_child *child, const kf_cc_request *request, ch
   KF_TRY(add_log(child, request, exited ? "" : text, log, err));
   if (exited && end.code >= 125 && end.code <= 127)
     return kf_fail(err, KF_EIO, "cc: cannot be run: %.200s", kf_buf_text(log));
-  if (!exited && end.code == SIGKILL && !end.killed_by_us && !end.over_memory)
-    return kf_fail(err, KF_EIO, "cc: killed from outside");
+  if (kf_exit_from_outside(&end)) return kf_fail(err, KF_EIO, "cc: killed from outside");
   if (!exited || end.code != 0) {
     *ret_object = NULL;
     *ret_len = 0;

@@ -58,7 +58,7 @@ const kf_syntax kf_cmd_check_syntax = {
     .args_size = sizeof(check_args),
 };
 
-enum { NOISE_BLOCKS = 12, BLOCKS_OF_A_FULL_RACE = 48, LAUNCHES_OF_A_CALL = 10 };
+enum { NOISE_BLOCKS = 12, BLOCKS_OF_A_FULL_RACE = 48, LAUNCHES_OF_A_CALL = 3 };
 
 /* Less than this may lie in caches, and no floor holds (docs/internals/evaluator.md, Ceilings and diagnosis).
  */

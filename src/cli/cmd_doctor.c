@@ -171,8 +171,11 @@ static void look_at_sandbox(findings *list, const kf_evaluator *evaluator) {
                    sandbox[0] == '\0' ? FINDING_MISSING
                    : whole            ? FINDING_OK
                                       : FINDING_WARNING);
-  snprintf(f->detail, sizeof f->detail, "%.300s",
-           sandbox[0] != '\0' ? sandbox : "no layer is offered by this kernel");
+  const char *upper = kf_evaluator_hello_text(evaluator, "upper");
+  bool none = strncmp(upper, "none", 4) == 0;
+  snprintf(f->detail, sizeof f->detail, "%.150s; upper layer: %.150s%s",
+           sandbox[0] != '\0' ? sandbox : "no base layer is offered by this kernel",
+           upper[0] != '\0' ? upper : "not said by this evaluator", none ? "; the base layer applies" : "");
   if (!whole)
     snprintf(f->fix, sizeof f->fix,
              "a kernel with seccomp and Landlock (5.13 or newer) encloses candidates better");

@@ -13,7 +13,7 @@
 enum { PAGE_BYTES = 4096 };
 _Static_assert(sizeof(kf_fault_page) <= PAGE_BYTES, "the fault record fits one page");
 
-static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 kf_status kf_fault_page_new(int *ret_fd, kf_fault_page **ret_page, kf_err *err) {
   int fd = memfd_create("kf-fault", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -129,6 +129,13 @@ static void describe_outside(const struct kf_fault_slot *slot, uint32_t access, 
              word, offset - (int64_t)slot->bytes, name, where);
 }
 
+/* abort in the first process of a process-number namespace: the kernel spares that process signals of its own
+ * with the default action, so abort ends in a forbidden instruction after SIGABRT was handled. */
+static void undo_spared_abort(const kf_fault_page *page, kf_exit *end) {
+  if (page->seen == 2 && page->signal == SIGABRT && end->kind == KF_EXIT_SIGNAL && end->code == SIGSEGV)
+    end->code = SIGABRT;
+}
+
 /* True when the fault belongs to a buffer: then it is the candidate's wrong memory access. */
 static bool classify_memory(const kf_fault_page *page, const kf_calls *calls, kf_run_result *result) {
   uint64_t distance = 0, address = page->address;
@@ -157,10 +164,13 @@ static bool classify_memory(const kf_fault_page *page, const kf_calls *calls, kf
   return true;
 }
 
-void kf_fault_classify(const kf_fault_page *page, const kf_exit *end, const kf_calls *calls,
+void kf_fault_classify(const kf_fault_page *page, const kf_exit *exited, const kf_calls *calls,
                        kf_run_result *ret_result) {
   kf_run_result result = {.code = KF_RUN_CRASHED, .slot = -1};
   char ended[120];
+  kf_fault_page copy = *page; /* the child is dead or may still write: decide on one state */
+  kf_exit corrected = *exited, *end = &corrected;
+  undo_spared_abort(&copy, end);
   kf_exit_text(end, ended, sizeof ended);
   result.api_code = end->kind == KF_EXIT_SIGNAL ? end->code : 0;
   if (end->over_memory) {
@@ -175,7 +185,6 @@ void kf_fault_classify(const kf_fault_page *page, const kf_exit *end, const kf_c
     *ret_result = result;
     return;
   }
-  kf_fault_page copy = *page; /* the child is dead or may still write: decide on one state */
   bool by_fault = end->kind == KF_EXIT_SIGNAL && copy.seen == 2 && copy.signal == end->code;
   if (by_fault && (end->code == SIGSEGV || end->code == SIGBUS)) {
     if (!classify_memory(&copy, calls, &result))

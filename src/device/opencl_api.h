@@ -29,6 +29,7 @@
   X(clCreateKernelsInProgram)                                                                                \
   X(clGetKernelInfo)                                                                                         \
   X(clGetKernelArgInfo)                                                                                      \
+  X(clGetKernelWorkGroupInfo)                                                                                \
   X(clSetKernelArg)                                                                                          \
   X(clReleaseKernel)                                                                                         \
   X(clCreateBuffer)                                                                                          \

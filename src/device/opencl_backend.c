@@ -264,6 +264,23 @@ static kf_status opencl_bind(kf_backend *base, void *const *data, const size_t *
   return KF_OK;
 }
 
+/* A driver may take more local memory than the device has (on a CPU it lies on a stack, and the launch would
+ * crash). */
+static bool local_memory_fits(const kf_opencl_backend *backend, cl_kernel kernel, const kf_step *step,
+                              kf_run_result *result) {
+  cl_ulong wanted = 0, offered = 0;
+  if (backend->cl->clGetKernelWorkGroupInfo(kernel, backend->place.device, CL_KERNEL_LOCAL_MEM_SIZE,
+                                            sizeof wanted, &wanted, NULL) != CL_SUCCESS ||
+      backend->cl->clGetDeviceInfo(backend->place.device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof offered, &offered,
+                                   NULL) != CL_SUCCESS ||
+      wanted <= offered)
+    return true;
+  kf__result_set(result, KF_RUN_LAUNCH_FAILED, CL_OUT_OF_RESOURCES,
+                 "%s: needs %llu bytes of local memory, the device has %llu", step->entry,
+                 (unsigned long long)wanted, (unsigned long long)offered);
+  return false;
+}
+
 static bool prepare_launch(kf_opencl_backend *backend, const kf_opencl_program *program, const kf_step *step,
                            kf_opencl_step *prepared, kf_run_result *result) {
   cl_int rc = CL_SUCCESS;
@@ -290,7 +307,8 @@ static bool prepare_launch(kf_opencl_backend *backend, const kf_opencl_program *
     if (step->global[i] != 1 || step->local[i] != 1) prepared->dims = (cl_uint)i + 1;
     if (step->global[i] == 0) prepared->empty = true;
   }
-  return kf__opencl_set_args(backend, prepared->kernel, step, result);
+  return kf__opencl_set_args(backend, prepared->kernel, step, result) &&
+         local_memory_fits(backend, prepared->kernel, step, result);
 }
 
 static bool prepare_fill(const kf_opencl_backend *backend, const kf_step *step, kf_opencl_step *prepared,

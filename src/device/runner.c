@@ -9,6 +9,8 @@
 #include "device/fault.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
+#include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,7 +18,6 @@
 enum {
   START_TIMEOUT_MS = 60000, /* opening a device on a loaded machine */
   LOOK_EVERY_MS = 50,       /* at the child's memory, while waiting */
-  EVIDENCE_MS = 2000,       /* for the second message of a run */
 };
 
 struct kf_runner {
@@ -24,9 +25,10 @@ struct kf_runner {
   int fd, fault_fd;
   kf_fault_page *fault;
   int64_t call_timeout_ms;
-  uint64_t nonce; /* of the request being answered */
-  bool opened;    /* the child has said that the device is open */
-  bool loaded;    /* foreign code is in the child: from now on nothing it says is a failure of ours */
+  uint64_t nonce;     /* of the request being answered */
+  int64_t replied_ns; /* when the last message came */
+  bool opened;        /* the child has said that the device is open */
+  bool loaded;        /* foreign code is in the child: from now on nothing it says is a failure of ours */
   bool finished;
   bool stopped;
   kf_calls names; /* buffers of the last plan, for messages; no steps */
@@ -76,6 +78,8 @@ static kf_status conclude_end(kf_runner *runner, bool timed_out, int64_t limit_m
   kf_exit end;
   runner->finished = true;
   KF_TRY(kf_child_wait(runner->child, timed_out ? 0 : kf_now_ns() + GRACE_NS, &end, err));
+  if (kf_exit_from_outside(&end) && kf_sandbox_has_filter())
+    return kf_fail(err, KF_EIO, "runner: killed from outside");
   bool ran = end.kind == KF_EXIT_RUNNING;
   if (ran) {
     KF_TRY(kf_child_kill(runner->child, err));
@@ -117,6 +121,7 @@ static kf_status wait_message(kf_runner *runner, int64_t deadline_ns, int64_t li
     if (status == KF_EPROTO) return forged(runner, "too long a message", ret_result, err);
     if (status != KF_OK) return kf_fail(err, status, "runner: %s", broken.msg);
     if (event == KF_CHANNEL_MESSAGE) {
+      runner->replied_ns = kf_now_ns();
       *ret_outcome = GOT_MESSAGE;
       return KF_OK;
     }
@@ -220,6 +225,7 @@ static kf_status spawn(const kf_runner_options *options, kf_runner *runner, kf_e
                             .nfds = 1,
                             .memory_bytes = kf_role_address_limit(options->memory_bytes),
                             .file_bytes = FILE_BYTES_MAX,
+                            .foreign = true,
                             .rss_bytes = options->memory_bytes};
   KF_GO(kf_child_spawn(&child, &runner->child, err));
   runner->fd = fds[0];
@@ -256,19 +262,46 @@ void kf_runner_free(kf_runner *runner) {
   kf_free(runner);
 }
 
+/* The answer to START. */
+static kf_status wait_open(kf_runner *runner, int64_t limit_ms, kf_err *err) {
+  kf_runner_reply reply;
+  kf_run_result result = {.code = KF_RUN_OK};
+  if (runner->opened) return KF_OK;
+  KF_TRY(wait_reply(runner, KF_RUNNER_START, ms_from_now(limit_ms), limit_ms, &reply, &result, err));
+  runner->opened = true;
+  if (result.code != KF_RUN_OK) return kf_fail(err, KF_EPROTO, "runner: %s", result.text);
+  return KF_OK;
+}
+
+kf_status kf_runner_look(kf_runner *runner, bool *ret_open, kf_err *err) {
+  kf_exit end;
+  struct pollfd entry = {.fd = runner->fd, .events = POLLIN};
+  *ret_open = false;
+  KF_TRY(check_usable(runner, err));
+  if (runner->loaded) return kf_fail(err, KF_EBUG, "runner: a look at one that is loaded");
+  if (!runner->opened && poll(&entry, 1, 0) > 0) KF_TRY(wait_open(runner, START_TIMEOUT_MS, err));
+  KF_TRY(kf_child_poll(runner->child, &end, err));
+  if (end.kind != KF_EXIT_RUNNING) {
+    runner->finished = true;
+    return kf_fail(err, KF_EIO, "runner: it ended before anything was loaded");
+  }
+  *ret_open = runner->opened;
+  return KF_OK;
+}
+
+kf_status kf_runner_pause(kf_runner *runner, kf_err *err) {
+  return runner->finished ? KF_OK : kf_child_pause(runner->child, err);
+}
+
 kf_status kf_runner_load(kf_runner *runner, const void *artefact, size_t len, char *ret_enforced,
                          kf_run_result *ret_result, kf_err *err) {
   kf_runner_reply reply;
-  kf_run_result result = {.code = KF_RUN_OK};
   KF_TRY(check_usable(runner, err));
-  if (runner->opened) return kf_fail(err, KF_EBUG, "runner: loaded twice");
-  KF_TRY(wait_reply(runner, KF_RUNNER_START, ms_from_now(START_TIMEOUT_MS), START_TIMEOUT_MS, &reply, &result,
-                    err));
-  runner->opened = true;
-  if (result.code != KF_RUN_OK) return kf_fail(err, KF_EPROTO, "runner: %s", result.text);
+  if (runner->loaded) return kf_fail(err, KF_EBUG, "runner: loaded twice");
+  KF_TRY(wait_open(runner, START_TIMEOUT_MS, err));
   KF_TRY(exchange(runner, KF_RUNNER_LOAD, artefact, len, NULL, 0, &reply, ret_result, err));
   if (ret_enforced)
-    snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%s", ret_result->code == KF_RUN_OK ? reply.enforced : "");
+    kf_child_enforced(runner->child, ret_result->code == KF_RUN_OK ? reply.enforced : "", ret_enforced);
   return KF_OK;
 }
 
@@ -327,12 +360,14 @@ static bool has_unasked(const kf_runner *runner) {
   return recv(runner->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
+/* A stopped child gets the request first and is continued then, when the clock has begun: nothing in it can
+ * run ahead of its clock. The clock ends at the whole reply, for which the child has to have drained its
+ * queue; a child that answers early has only taken time from itself. */
 kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_run_times *ret_times,
                         kf_run_result *ret_result, kf_err *err) {
   kf_runner_reply reply;
-  wait_outcome outcome;
-  size_t len = 0;
-  KF_TRY(check_usable(runner, err));
+  if (runner->finished) return kf_fail(err, KF_EBUG, "runner: used after it was finished");
+  if (k > 1) return kf_fail(err, KF_EBUG, "runner: %u calls in one request", k);
   if (has_unasked(runner)) return forged(runner, "a message nobody asked for", ret_result, err);
   new_nonce(runner);
   int64_t start_ns = kf_now_ns(), limit_ns = start_ns + runner->call_timeout_ms * 1000000;
@@ -340,24 +375,18 @@ kf_status kf_runner_run(kf_runner *runner, unsigned k, int64_t deadline_ns, kf_r
   int64_t limit_ms = (limit_ns - start_ns) / 1000000;
   kf_status sent = send_request(runner, KF_RUNNER_RUN, k, NULL, 0, err);
   if (sent != KF_OK) return send_failed(runner, sent, limit_ms, ret_result, err);
-  KF_TRY(wait_message(runner, limit_ns, limit_ms, &reply, sizeof reply, &len, &outcome, ret_result, err));
-  int64_t wall_ns = kf_now_ns() - start_ns;
-  if (outcome == GOT_END) return KF_OK;
-  if (len == sizeof reply && reply.op == KF_RUNNER_RUN && reply.nonce == runner->nonce &&
-      reply.status != KF_OK) {
-    /* The child could not even begin: it answers without the byte. */
-    reply.error[sizeof reply.error - 1] = '\0';
-    runner->finished = true;
-    KF_TRY(kf_child_kill(runner->child, err));
-    kf__result_set(ret_result, KF_RUN_CRASHED, 0, "the runner failed: %s", reply.error);
-    return KF_OK;
+  if (runner->stopped) {
+    start_ns = kf_now_ns();
+    KF_TRY(kf_runner_resume(runner, err));
   }
-  if (len != 1 || *(const char *)&reply != KF_RUNNER_DONE)
-    return forged(runner, "a false end of a run", ret_result, err);
-  KF_TRY(wait_reply(runner, KF_RUNNER_RUN, ms_from_now(EVIDENCE_MS), EVIDENCE_MS, &reply, ret_result, err));
+  KF_TRY(wait_reply(runner, KF_RUNNER_RUN, limit_ns, limit_ms, &reply, ret_result, err));
   if (ret_result->code != KF_RUN_OK) return KF_OK;
-  *ret_times = (kf_run_times){.wall_ns = wall_ns, .child_ns = reply.child_ns};
+  *ret_times = (kf_run_times){.wall_ns = runner->replied_ns - start_ns, .child_ns = reply.child_ns};
   return KF_OK;
+}
+
+int kf_runner_pid(const kf_runner *runner) {
+  return (int)kf_child_pid(runner->child);
 }
 
 kf_status kf_runner_stop(kf_runner *runner, kf_err *err) {
@@ -372,6 +401,18 @@ kf_status kf_runner_resume(kf_runner *runner, kf_err *err) {
   KF_TRY(kf_child_continue(runner->child, err));
   runner->stopped = false;
   return KF_OK;
+}
+
+int kf_runner_threads(const kf_runner *runner) {
+  char path[40];
+  int count = 0;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)kf_child_pid(runner->child));
+  DIR *dir = opendir(path);
+  if (!dir) return 0;
+  for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+    count += entry->d_name[0] != '.';
+  closedir(dir);
+  return count;
 }
 
 kf_status kf_runner_output(kf_runner *runner, kf_buf *buf, kf_err *err) {

@@ -54,10 +54,20 @@ static kf_status do_start(runner_state *state, const incoming *in, kf_err *err) 
   return kf_fault_install(in->fds[1], &state->fault, err);
 }
 
+/* PoCL's pthread device has started its workers when it is open, and starts none later: a thread that comes
+ * after is the kernel's own, and would outlive the call (docs/internals/cheats.md, row 2). Other drivers may
+ * start theirs at the first launch. */
+static bool has_all_threads(const kf_device_info *device) {
+  return strcmp(device->platform, "Portable Computing Language") == 0 &&
+         strncmp(device->name, "pthread-", 8) == 0;
+}
+
 static kf_status do_load(runner_state *state, const incoming *in, kf_runner_reply *reply, kf_err *err) {
   char *bytes = NULL;
   size_t len = 0;
   if (!state->backend || state->program) return kf_fail(err, KF_EPROTO, "runner: load out of order");
+  if (has_all_threads(kf_backend_info(state->backend)))
+    state->policy.policy.profile = KF_PROFILE_RUNNER_FIXED;
   KF_TRY(kf_sandbox_enter(&state->policy.policy, reply->enforced, err));
   KF_TRY(blob_of(in, KF_RUNNER_ARTEFACT_MAX, &bytes, &len, err));
   kf_status status = kf_backend_load(state->backend, bytes, len, &state->program, &reply->result, err);
@@ -133,11 +143,10 @@ static kf_status do_plan(runner_state *state, const incoming *in, kf_runner_repl
   return status;
 }
 
-static kf_status do_run(runner_state *state, const incoming *in, kf_runner_reply *reply, kf_err *err) {
-  static const char done = KF_RUNNER_DONE;
+static kf_status do_run(const runner_state *state, const incoming *in, kf_runner_reply *reply, kf_err *err) {
   if (!state->planned) return kf_fail(err, KF_EPROTO, "runner: run out of order");
-  KF_TRY(kf_backend_run(state->backend, in->request.k, &reply->child_ns, &reply->result, err));
-  return kf_fs_write_fd(state->fd, &done, 1, err);
+  if (in->request.k > 1) return kf_fail(err, KF_EPROTO, "runner: %u calls in one request", in->request.k);
+  return kf_backend_run(state->backend, in->request.k, &reply->child_ns, &reply->result, err);
 }
 
 static kf_status serve(runner_state *state, const incoming *in, kf_runner_reply *reply, kf_err *err) {

@@ -1,9 +1,8 @@
 /* runner_protocol.h - private to runner.c and runner_child.c: fixed messages over a SOCK_SEQPACKET pair.
  *
  * judge -> child: one request; larger data in a sealed memfd (first descriptor), regions as further
- * descriptors. child -> judge: START, LOAD, MAP, PLAN: one reply. RUN: one byte, KF_RUNNER_DONE, the moment
- * the queue is drained (the judge's clock stops there), then one reply. Every reply repeats the request's
- * nonce; anything else on the socket is a forgery. */
+ * descriptors. child -> judge: one reply each; to RUN when the queue is drained, and the judge's clock stops
+ * there. Every reply repeats the request's nonce; anything else on the socket is a forgery. */
 #ifndef KF_DEVICE_RUNNER_PROTOCOL_H
 #define KF_DEVICE_RUNNER_PROTOCOL_H
 
@@ -16,10 +15,10 @@ typedef enum {
   KF_RUNNER_LOAD,      /* blob: the artefact */
   KF_RUNNER_MAP,       /* blob: kf_runner_map_data; descriptors: blob, regions */
   KF_RUNNER_PLAN,      /* blob: packed calls */
-  KF_RUNNER_RUN,       /* k */
+  KF_RUNNER_RUN,       /* k: 1, or 0 for nothing */
 } kf_runner_op;
 
-enum { KF_RUNNER_DONE = 'k', KF_RUNNER_ARTEFACT_MAX = 256 << 20 };
+enum { KF_RUNNER_ARTEFACT_MAX = 256 << 20 };
 
 typedef struct {
   uint32_t op, k;

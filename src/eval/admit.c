@@ -323,10 +323,10 @@ static kf_status admit_inputs(admission_run *run, kf_inputs *inputs, bool measur
   const kf_admit_request *r = run->request;
   const kf_expected *expected = NULL;
   double *other[KF_ARGS_MAX] = {0};
+  KF_TRY(kf_task_expected(r->state, &r->means, inputs, KF_FAMILY_DECLARED, &expected, err));
   KF_TRY(kf_inputs_fill(inputs, run->seed, KF_FAMILY_DECLARED, err));
   KF_TRY(oracle(run, inputs, 64, other, err));
-  kf_status status = kf_task_expected(r->state, &r->means, inputs, KF_FAMILY_DECLARED, &expected,
-                                      err); /* first seed's bytes */
+  kf_status status = kf_inputs_fill(inputs, expected->seed, expected->family, err);
   if (status == KF_OK) status = kf_trivial_try(run->trivial, inputs, expected, other, measured, err);
   free_outputs(other);
   KF_TRY(status);
@@ -412,7 +412,7 @@ static kf_status add_floors(const admission_run *run, kf_err *err) {
     f->bytes_in = work.bytes_in;
     f->bytes_out = work.bytes_out;
     f->operations = work.operations;
-    f->floor_ns = kf_floor_ns(r->ceilings, &work, r->means.device->llc_bytes);
+    f->floor_ns = kf_work_floor_ns(r->ceilings, &work, r->means.device->llc_bytes);
   }
   return KF_OK;
 }
@@ -448,6 +448,7 @@ kf_status kf_admit(const kf_admit_request *request, kf_admission *ret_admission,
   admission_run run = {.request = request, .admission = kf_calloc(1, sizeof *run.admission)};
   run.trivial = kf_calloc(1, sizeof *run.trivial);
   kf_random_bytes(&run.seed, sizeof run.seed);
+  kf_task_state_begin(request->state);
   kf_status status = run.admission && run.trivial ? run_all(&run, err) : kf_nomem(err);
   if (status == KF_OK) *ret_admission = *run.admission;
   kf_free(run.trivial);

@@ -11,13 +11,6 @@
 
 enum { IDLE_ARTEFACTS_MAX = 64, OPTIONS_MAX = 16384, LAZY_COMPILE_MS = 10000 };
 
-kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err) {
-  char name[64];
-  snprintf(name, sizeof name, "%s-%u", what, work->next++);
-  KF_TRY(kf_fs_join(ret_path, work->root, name, err));
-  return kf_fs_mkdirs(ret_path, err);
-}
-
 static void free_calls(kf_calls **calls, int count) {
   for (int i = 0; i < count; i++)
     kf_calls_free(calls[i]);
@@ -25,6 +18,7 @@ static void free_calls(kf_calls **calls, int count) {
 
 static void artefact_free(kf_artefact *artefact) {
   kf_build_free(artefact->build);
+  kf_evidence_free(artefact->reading);
   kf_build_outcome_done(&artefact->outcome);
   free_calls(artefact->check, KF_CASES_MAX);
   free_calls(artefact->measure, KF_CASES_MAX);
@@ -40,7 +34,11 @@ static void key_of(const kf_artefact_request *request, kf_hash *ret_key) {
   kf_hasher_init(&hasher);
   kf_hasher_add(&hasher, request->task->id.bytes, sizeof request->task->id.bytes);
   kf_hasher_add_text(&hasher, request->device->id);
+  /* What compiles: driver and program version; the flags follow from source and binding. */
+  kf_hasher_add_text(&hasher, request->device->platform);
+  kf_hasher_add_text(&hasher, request->device->name);
   kf_hasher_add_text(&hasher, request->device->driver);
+  kf_hasher_add_text(&hasher, KF_VERSION);
   kf_hasher_add_text(&hasher, request->binding);
   kf_hasher_add_text(&hasher, request->salt);
   kf_hasher_add(&hasher, request->source, request->source_len);
@@ -134,6 +132,7 @@ static kf_status make(const kf_artefact_request *request, const kf_hash *key, kf
   artefact->key = *key;
   artefact->task = request->task;
   artefact->device = request->device;
+  artefact->reads = strcmp(request->device->api, "opencl") == 0 && !request->salt[0];
   artefact->source = kf_memdup(request->source, request->source_len);
   artefact->source_len = request->source_len;
   kf_hash hash;
@@ -169,6 +168,33 @@ void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact) {
   evict(artefacts);
 }
 
+/* Distinct kernels the plan launches; borrowed from the calls. */
+static int launched_entries(const kf_calls *calls, const char **ret_entries) {
+  int count = 0;
+  for (int s = 0; s < calls->nsteps; s++) {
+    if (calls->steps[s].kind != KF_STEP_LAUNCH) continue;
+    bool known = false;
+    for (int i = 0; i < count; i++)
+      known = known || strcmp(ret_entries[i], calls->steps[s].entry) == 0;
+    if (!known) ret_entries[count++] = calls->steps[s].entry;
+  }
+  return count;
+}
+
+/* The screen and the structural evidence, in a process of their own. */
+static kf_status start_reading(kf_artefact *artefact, const char *options, kf_err *err) {
+  const kf_calls *calls = artefact->task->nmeasure ? artefact->measure[0] : artefact->check[0];
+  const char *entries[KF_STEPS_MAX];
+  if (!artefact->reads) return KF_OK;
+  kf_evidence_request request = {.source = artefact->source,
+                                 .source_len = artefact->source_len,
+                                 .options = options,
+                                 .entries = entries,
+                                 .nentries = calls ? launched_entries(calls, entries) : 0,
+                                 .calls = calls};
+  return kf_evidence_start(&request, artefact->work_dir, &artefact->reading, err);
+}
+
 static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_err *err) {
   const kf_calls *plans[3 * KF_CASES_MAX];
   int nplans = 0;
@@ -181,7 +207,8 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
   KF_CLEANUP(kf_buf_done) kf_buf options;
   kf_buf_init(&options, OPTIONS_MAX);
   KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
-  KF_TRY(kf_work_dir(artefacts->work, "build", artefact->work_dir, err));
+  kf_build *spare = kf_spares_builder(artefacts->spares, artefact->device, artefact->work_dir);
+  if (!spare) KF_TRY(kf_work_dir(artefacts->work, "build", artefact->work_dir, err));
   kf_build_request request = {.device_id = artefact->device->id,
                               .source = artefact->source,
                               .source_len = artefact->source_len,
@@ -193,8 +220,10 @@ static kf_status start_build(kf_artefacts *artefacts, kf_artefact *artefact, kf_
                               .timeout_ms = artefacts->settings->build_timeout_ms,
                               .launch_timeout_ms =
                                   artefacts->settings->verify_call_timeout_ms + LAZY_COMPILE_MS,
-                              .memory_bytes = artefacts->settings->sandbox_memory_mib << 20};
+                              .memory_bytes = artefacts->settings->sandbox_memory_mib << 20,
+                              .spare = spare};
   KF_TRY(kf_build_start(&request, &artefact->build, err));
+  KF_TRY(start_reading(artefact, request.options, err));
   artefact->state = KF_ARTEFACT_BUILDING;
   artefacts->building++;
   return KF_OK;
@@ -279,21 +308,63 @@ static void judge_outcome(kf_artefact *artefact) {
   if (artefact->kind == KF_VERDICT_BUILD_FAILED && outcome->log) explain_compile(artefact);
 }
 
-static void step_build(kf_artefacts *artefacts, kf_artefact *artefact) {
-  kf_err err = {0};
+/* What the screen found comes before whatever the compiler says of the same source. What it could not read
+ * matters only where the compiler could: it may have been shown another program. */
+static void judge_screen(kf_artefact *artefact) {
+  bool unreadable = artefact->screen.state == KF_SCREEN_UNREADABLE && !artefact->failed;
+  if (artefact->screen.state != KF_SCREEN_REFUSED && !unreadable) return;
+  artefact->state = KF_ARTEFACT_READY;
+  artefact->failed = true;
+  artefact->kind = KF_VERDICT_REFUSED;
+  artefact->diagnosis = artefact->screen.diagnosis;
+}
+
+/* Ends when there is a result, or a failure of ours. */
+static kf_status step_build(kf_artefact *artefact, kf_err *err) {
   bool done = false;
-  kf_status status = kf_build_step(artefact->build, &done, &err);
-  if (status == KF_OK && !done) return;
-  if (status == KF_OK) status = kf_build_outcome_take(artefact->build, &artefact->outcome, &err);
+  if (!artefact->build) return KF_OK;
+  KF_TRY(kf_build_step(artefact->build, &done, err));
+  if (!done) return KF_OK;
+  KF_TRY(kf_build_outcome_take(artefact->build, &artefact->outcome, err));
   kf_build_free(artefact->build);
   artefact->build = NULL;
+  return KF_OK;
+}
+
+static kf_status step_reading(kf_artefact *artefact, kf_err *err) {
+  bool done = false;
+  if (!artefact->reading) return KF_OK;
+  KF_TRY(kf_evidence_step(artefact->reading, &done, err));
+  if (!done) return KF_OK;
+  KF_TRY(kf_evidence_take(artefact->reading, &artefact->screen, &artefact->evidence, err));
+  kf_evidence_free(artefact->reading);
+  artefact->reading = NULL;
+  return KF_OK;
+}
+
+static void end_build(kf_artefacts *artefacts, kf_artefact *artefact) {
+  kf_build_free(artefact->build);
+  kf_evidence_free(artefact->reading);
+  artefact->build = NULL;
+  artefact->reading = NULL;
   artefacts->building--;
-  if (status != KF_OK)
-    break_artefact(artefact, &err);
-  else
-    judge_outcome(artefact);
   kf_fs_remove_tree(artefact->work_dir, NULL);
   artefact->work_dir[0] = '\0';
+}
+
+static void step_artefact(kf_artefacts *artefacts, kf_artefact *artefact) {
+  kf_err err = {0};
+  kf_status status = step_reading(artefact, &err);
+  if (!artefacts->settings->sandbox_screen) artefact->screen.state = KF_SCREEN_UNREAD;
+  if (status == KF_OK) status = step_build(artefact, &err);
+  bool refused = artefact->screen.state == KF_SCREEN_REFUSED; /* what it builds is of no interest */
+  if (status == KF_OK && !refused && (artefact->build || artefact->reading)) return;
+  if (status != KF_OK)
+    break_artefact(artefact, &err);
+  else if (!artefact->build)
+    judge_outcome(artefact);
+  if (status == KF_OK) judge_screen(artefact);
+  end_build(artefacts, artefact);
 }
 
 static int jobs_max(const kf_artefacts *artefacts) {
@@ -311,75 +382,51 @@ static kf_artefact *oldest_queued(kf_artefacts *artefacts) {
 }
 
 void kf_artefacts_pump(kf_artefacts *artefacts) {
-  if (artefacts->paused) return;
+  if (artefacts->paused || artefacts->pumping) return;
+  artefacts->pumping = true;
   for (kf_artefact *a = artefacts->first; a; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING) step_build(artefacts, a);
+    if (a->state == KF_ARTEFACT_BUILDING) step_artefact(artefacts, a);
   while (artefacts->building < jobs_max(artefacts)) {
     kf_artefact *next = oldest_queued(artefacts);
     kf_err err = {0};
     if (!next) break;
-    if (start_build(artefacts, next, &err) != KF_OK) break_artefact(next, &err);
+    if (start_build(artefacts, next, &err) == KF_OK) continue;
+    kf_build_free(next->build);
+    next->build = NULL;
+    break_artefact(next, &err);
   }
+  kf_spares_pump(artefacts->spares, artefacts->building == 0);
+  artefacts->pumping = false;
 }
 
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max) {
   int count = 0;
-  for (const kf_artefact *a = artefacts->first; a && count < max; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING)
+  for (const kf_artefact *a = artefacts->first; a; a = a->next) {
+    if (a->state != KF_ARTEFACT_BUILDING) continue;
+    if (a->build && count < max)
       fds[count++] = (struct pollfd){.fd = kf_build_fd(a->build), .events = POLLIN};
+    if (a->reading && count < max)
+      fds[count++] = (struct pollfd){.fd = kf_evidence_fd(a->reading), .events = POLLIN};
+  }
   return count;
 }
 
 void kf_artefacts_pause(kf_artefacts *artefacts) {
   artefacts->paused = true;
-  for (kf_artefact *a = artefacts->first; a; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING) kf_build_pause(a->build, NULL);
+  kf_spares_pause(artefacts->spares);
+  for (kf_artefact *a = artefacts->first; a; a = a->next) {
+    if (a->build) kf_build_pause(a->build, NULL);
+    if (a->reading) kf_evidence_pause(a->reading, NULL);
+  }
 }
 
 void kf_artefacts_resume(kf_artefacts *artefacts) {
   artefacts->paused = false;
-  for (kf_artefact *a = artefacts->first; a; a = a->next)
-    if (a->state == KF_ARTEFACT_BUILDING) kf_build_resume(a->build, NULL);
-}
-
-/* Distinct kernels the plan launches; borrowed from the calls. */
-static int launched_entries(const kf_calls *calls, const char **ret_entries) {
-  int count = 0;
-  for (int s = 0; s < calls->nsteps; s++) {
-    if (calls->steps[s].kind != KF_STEP_LAUNCH) continue;
-    bool known = false;
-    for (int i = 0; i < count; i++)
-      known = known || strcmp(ret_entries[i], calls->steps[s].entry) == 0;
-    if (!known) ret_entries[count++] = calls->steps[s].entry;
+  kf_spares_resume(artefacts->spares);
+  for (kf_artefact *a = artefacts->first; a; a = a->next) {
+    if (a->build) kf_build_resume(a->build, NULL);
+    if (a->reading) kf_evidence_resume(a->reading, NULL);
   }
-  return count;
-}
-
-static kf_status extract(kf_artefacts *artefacts, kf_artefact *artefact, kf_err *err) {
-  const kf_calls *calls = artefact->task->nmeasure ? artefact->measure[0] : artefact->check[0];
-  const char *entries[KF_STEPS_MAX];
-  char work_dir[KF_PATH_MAX];
-  if (!calls) return KF_OK;
-  KF_CLEANUP(kf_buf_done) kf_buf options;
-  kf_buf_init(&options, OPTIONS_MAX);
-  KF_TRY(kf_plan_defines(artefact->plan, &artefact->binding, &options, err));
-  KF_TRY(kf_work_dir(artefacts->work, "evidence", work_dir, err));
-  kf_evidence_request request = {.source = artefact->source,
-                                 .source_len = artefact->source_len,
-                                 .options = kf_buf_text(&options),
-                                 .entries = entries,
-                                 .nentries = launched_entries(calls, entries),
-                                 .calls = calls};
-  kf_status status = kf_evidence_extract(&request, work_dir, &artefact->evidence, err);
-  kf_fs_remove_tree(work_dir, NULL);
-  return status;
-}
-
-void kf_artefact_evidence(kf_artefacts *artefacts, kf_artefact *artefact) {
-  if (artefact->evidence_done) return;
-  artefact->evidence_done = true;
-  /* Without evidence the cell is unknown, which the verdict shows; a candidate is not worse for it. */
-  if (extract(artefacts, artefact, NULL) != KF_OK) memset(&artefact->evidence, 0, sizeof artefact->evidence);
 }
 
 void kf_artefacts_done(kf_artefacts *artefacts) {

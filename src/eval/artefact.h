@@ -1,7 +1,7 @@
 /* artefact.h - sources on their way to something that runs: plan, binding, resolved calls of every case,
- * build, evidence. The cache is keyed by content (task, device, source, binding, salt): a failed build is
- * kept like a good one, an infrastructure failure never. Builds run in the background, at most build.jobs at
- * a time, and can be paused as a whole. */
+ * build, and beside it the screen and the evidence. The cache is keyed by content (task, device, source,
+ * binding, salt): a failed build is kept like a good one, an infrastructure failure never. Builds run in the
+ * background, at most build.jobs at a time, and can be paused as a whole. */
 #ifndef KF_EVAL_ARTEFACT_H
 #define KF_EVAL_ARTEFACT_H
 
@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "behavior/behavior.h"
 #include "build/builder.h"
+#include "eval/spares.h"
 #include "wire/verdict.h"
 
 #include <poll.h>
@@ -43,25 +44,21 @@ typedef struct kf_artefact {
   kf_build *build;
   kf_build_outcome outcome;
   char work_dir[KF_PATH_MAX];
-  bool evidence_done;
+  kf_evidence_job *reading; /* beside the build; the artefact is READY when both are done */
+  bool reads;       /* it is screened: OpenCL, and not a confirmation's second build of the same source */
+  kf_screen screen; /* UNREAD: said in the verdict's trust text */
   kf_evidence evidence;
   kf_err error; /* BROKEN: infrastructure */
   struct kf_artefact *next;
 } kf_artefact;
 
-/* Private folders below one root, numbered. */
-typedef struct {
-  char root[KF_PATH_MAX];
-  unsigned next;
-} kf_work_root;
-kf_status kf_work_dir(kf_work_root *work, const char *what, char ret_path[KF_PATH_MAX], kf_err *err);
-
 typedef struct {
   kf_artefact *first;
   const kf_settings *settings;
   kf_work_root *work;
+  kf_spares *spares;
   int building;
-  bool paused;
+  bool paused, pumping;
 } kf_artefacts;
 
 typedef struct {
@@ -80,14 +77,14 @@ typedef struct {
 kf_status kf_artefact_get(kf_artefacts *artefacts, const kf_artefact_request *request,
                           kf_artefact **ret_artefact, kf_err *err);
 void kf_artefact_release(kf_artefacts *artefacts, kf_artefact *artefact);
-/* Starts queued builds and advances running ones; never blocks. */
+/* Starts queued builds, advances running ones, tends the spares; never blocks. Does nothing when called from
+ * within itself (kf_child_meanwhile). */
 void kf_artefacts_pump(kf_artefacts *artefacts);
-/* Descriptors of running builds, for poll. */
+/* Descriptors of running builds and readings, for poll. */
 int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max);
+/* Builds and spares that are starting stand still. */
 void kf_artefacts_pause(kf_artefacts *artefacts);
 void kf_artefacts_resume(kf_artefacts *artefacts);
-/* Structural evidence of a built artefact (once; at most 10 s). */
-void kf_artefact_evidence(kf_artefacts *artefacts, kf_artefact *artefact);
 void kf_artefacts_done(kf_artefacts *artefacts);
 
 #endif

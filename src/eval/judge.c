@@ -24,17 +24,9 @@ void kf_trial_say(kf_trial *trial, const char *what) {
   if (j->progress) j->progress(j->context, what);
 }
 
-/* Who was judged, where, by whom: the parts that do not depend on the outcome. */
-static void fill_header(const kf_judgement *j, kf_verdict *v) {
+/* What is the candidate's own even where another one's judgement is taken over. */
+static void fill_own(const kf_judgement *j, kf_verdict *v) {
   const kf_artefact *candidate = j->candidate;
-  kf_verdict_init(v);
-  v->kind = KF_VERDICT_CORRECT; /* until something else holds */
-  snprintf(v->oracle, sizeof v->oracle, "%s",
-           j->state->task->reference_kind == KF_REFERENCE_KERNEL ? "kernel" : "reference");
-  snprintf(v->tier, sizeof v->tier, "%s", j->device->limits.is_cpu ? "B" : "A");
-  snprintf(v->device, sizeof v->device, "%s", j->device->id);
-  snprintf(v->device_name, sizeof v->device_name, "%s", j->device->name);
-  snprintf(v->driver, sizeof v->driver, "%s", j->device->driver);
   snprintf(v->source_sha256, sizeof v->source_sha256, "%s", candidate->source_sha256);
   snprintf(v->binding, sizeof v->binding, "%s", candidate->binding_text);
   snprintf(v->log, sizeof v->log, "%s", candidate->outcome.log ? candidate->outcome.log : "");
@@ -50,18 +42,31 @@ static void fill_header(const kf_judgement *j, kf_verdict *v) {
   }
 }
 
+/* Who was judged, where, by whom: the parts that do not depend on the outcome. */
+static void fill_header(const kf_judgement *j, kf_verdict *v) {
+  const kf_artefact *candidate = j->candidate;
+  kf_verdict_init(v);
+  v->kind = KF_VERDICT_CORRECT; /* until something else holds */
+  snprintf(v->oracle, sizeof v->oracle, "%s",
+           j->state->task->reference_kind == KF_REFERENCE_KERNEL ? "kernel" : "reference");
+  snprintf(v->tier, sizeof v->tier, "%s", j->device->limits.is_cpu ? "B" : "A");
+  snprintf(v->device, sizeof v->device, "%s", j->device->id);
+  snprintf(v->device_name, sizeof v->device_name, "%s", j->device->name);
+  snprintf(v->driver, sizeof v->driver, "%s", j->device->driver);
+  snprintf(v->enforced, sizeof v->enforced, "%s", candidate->outcome.enforced); /* until a runner is up */
+  fill_own(j, v);
+}
+
 /* Where in the archive it belongs; the first candidate of a task also settles what "as the reference" means.
  */
 static void find_cell(kf_trial *trial) {
   const kf_judgement *j = trial->judgement;
   if (j->initial && !j->initial->failed && !j->state->base_known) {
-    kf_artefact_evidence(j->artefacts, j->initial);
     j->state->base = (kf_behavior_base){.operations = j->initial->evidence.launches,
                                         .sweeps = j->initial->evidence.sweeps,
                                         .split_reduction = j->initial->evidence.split_reduction};
     j->state->base_known = j->initial->evidence.known;
   }
-  kf_artefact_evidence(j->artefacts, j->candidate);
   trial->verdict->evidence = j->candidate->evidence;
   trial->verdict->cell = kf_behavior_cell(&j->candidate->evidence, &j->state->base);
 }
@@ -108,6 +113,24 @@ static kf_status verify_and_time(kf_trial *trial, kf_err *err) {
   return kf_trial_decided(trial) ? KF_OK : kf_trial_alone(trial, err);
 }
 
+/* The opponent's machine code from another source: verified like any other, since nobody here knows whether
+ * the opponent was, and then a tie without a race. */
+static kf_status verify_same_code(kf_trial *trial, kf_err *err) {
+  kf_verdict *v = trial->verdict;
+  if (trial->judgement->stage >= 2) {
+    kf_trial_say(trial, "verifying");
+    int64_t begun = kf_now_ms();
+    KF_TRY(kf_trial_full(trial, err));
+    v->verify_ms += kf_now_ms() - begun;
+    if (kf_trial_decided(trial)) return KF_OK;
+  }
+  v->stage = trial->judgement->stage >= 2 ? 2 : 1;
+  v->race.outcome = KF_RACE_TIE;
+  v->race.level = 1;
+  snprintf(v->race.why, sizeof v->race.why, "the same machine code as the opponent's: not raced");
+  return KF_OK;
+}
+
 static kf_status confirm(kf_trial *trial, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   if (j->stage < 3 || kf_trial_decided(trial) || !j->against) return KF_OK;
@@ -129,11 +152,29 @@ static kf_status run_stages(kf_trial *trial, kf_err *err) {
     if (kf_trial_decided(trial)) return KF_OK;
   }
   find_cell(trial);
+  KF_TRY(kf_trial_settle(trial, 0, err));
+  if (kf_trial_decided(trial)) return KF_OK;
   /* A confirmation measures in its own processes: the race before it would only be repeated. */
   if (j->verified && j->stage < 3) KF_TRY(stages_of_verified(trial, err));
+  if (j->same_code && j->stage >= 1) return verify_same_code(trial, err);
   if (!j->verified && j->against && j->stage >= 1) KF_TRY(verify_and_race(trial, err));
   if (!j->verified && !j->against) KF_TRY(verify_and_time(trial, err));
   return confirm(trial, err);
+}
+
+/* Where the parser was missing, the first line of defence was: said beside the layers that held. */
+static void note_unscreened(const kf_artefact *candidate, kf_verdict *v) {
+  size_t len = strlen(v->enforced);
+  if (candidate->reads && candidate->screen.state == KF_SCREEN_UNREAD && len)
+    snprintf(v->enforced + len, sizeof v->enforced - len, " unscreened");
+}
+
+void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_verdict *ret_verdict) {
+  *ret_verdict = *twin;
+  snprintf(ret_verdict->shared_with, sizeof ret_verdict->shared_with, "%s", twin->source_sha256);
+  fill_own(judgement, ret_verdict);
+  ret_verdict->total_ms = ret_verdict->build_ms;
+  ret_verdict->verify_ms = ret_verdict->measure_ms = 0;
 }
 
 kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err) {
@@ -146,6 +187,7 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
                               .work = judgement->work,
                               .initial = judgement->initial}};
   kf_random_bytes(&trial.seed, sizeof trial.seed);
+  kf_task_state_begin(judgement->state);
   kf_status status = KF_OK;
   if (judgement->candidate->failed) {
     kf_trial_fail(&trial, judgement->candidate->kind, &judgement->candidate->diagnosis, 0);
@@ -156,6 +198,7 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
   } else {
     status = run_stages(&trial, err);
   }
+  note_unscreened(judgement->candidate, ret_verdict);
   kf_trial_stop_checker(&trial);
   kf_trial_close_race(&trial);
   kf_trial_free_checks(&trial);

@@ -20,8 +20,9 @@ typedef struct {
   const kf_settings *settings;
   const kf_device_info *device;
   kf_artefacts *artefacts;
+  kf_spares *spares;
   kf_work_root *work;
-  const char *flush; /* measure.flush_max_mib of touched memory, for kf_race_options */
+  const char *flush;           /* measure.flush_max_mib of touched memory, for kf_race_options */
   kf_task_state *state;
   kf_artefact *candidate;
   kf_artefact *against;  /* NULL: verify and time only */
@@ -31,6 +32,7 @@ typedef struct {
   int nhidden;
   int stage;
   bool verified;
+  bool same_code; /* candidate and opponent are other sources of the same code (eval/twins.h): no race */
   int blocks_min, blocks_max;
   const kf_judge_elite *elites;
   int nelites;
@@ -46,5 +48,9 @@ typedef struct {
 /* KF_OK with a verdict, or an infrastructure failure (device gone, disk, canceled, an opponent that does not
  * run), which is none. */
 kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_err *err);
+
+/* The verdict of a candidate whose code was judged under another source: that judgement, with the candidate's
+ * own source, binding and log. Nothing is run. */
+void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_verdict *ret_verdict);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sandbox/child.h"
 #include "sandbox/sandbox.h"
 
 #include <dirent.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_CHUNK = 65536, NOTE_MAX = 2048, TICK_MS = 20, DEADLINE_MAX_MS = 1000000000 };
+enum { READ_CHUNK = 65536, NOTE_MAX = 2048, TICK_MS = 20, IDLE_MS = 1000, DEADLINE_MAX_MS = 1000000000 };
 
 kf_status kf_session_send(kf_session *session, const json_t *message, kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf line;
@@ -43,7 +44,7 @@ static void sweep_dead_sessions(const char *own_root) {
 static kf_status say_hello(kf_session *session, kf_err *err) {
   KF_CLEANUP(kf_json_freep) json_t *hello = NULL;
   json_t *devices = json_array();
-  char sandbox[KF_SANDBOX_TEXT_MAX];
+  char sandbox[KF_SANDBOX_TEXT_MAX], upper[KF_SANDBOX_TEXT_MAX];
   if (!devices) return kf_nomem(err);
   for (int i = 0; i < session->ndevices; i++) {
     json_t *device = NULL;
@@ -54,11 +55,17 @@ static kf_status say_hello(kf_session *session, kf_err *err) {
     }
   }
   kf_sandbox_probe(sandbox);
-  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:o}", "op", "hello", "protocol",
+  kf_sandbox_upper_probe(upper);
+  KF_TRY(kf_json_pack(&hello, err, "{s:s,s:[i,i],s:s,s:o,s:s,s:s,s:o}", "op", "hello", "protocol",
                       KF_PROTOCOL_MAJOR, KF_PROTOCOL_MINOR, "version", KF_VERSION, "devices", devices,
-                      "sandbox", sandbox, "note",
+                      "sandbox", sandbox, "upper", upper, "note",
                       kf_json_text(kf_buf_text(&session->device_note), NOTE_MAX)));
   return kf_session_send(session, hello, err);
+}
+
+/* While one child is waited for: builds of other candidates are kept to their limits too. */
+static void pump_meanwhile(void *context) {
+  kf_artefacts_pump(context);
 }
 
 kf_status kf_session_new(int in, int out, kf_session **ret_session, kf_err *err) {
@@ -71,6 +78,9 @@ kf_status kf_session_new(int in, int out, kf_session **ret_session, kf_err *err)
   kf_wire_reader_init(&session->reader);
   session->artefacts.settings = &session->settings;
   session->artefacts.work = &session->work;
+  session->artefacts.spares = &session->spares;
+  session->spares.settings = &session->settings;
+  session->spares.work = &session->work;
   char prefix[32];
   snprintf(prefix, sizeof prefix, "kf-eval-%d", (int)getpid());
   kf_status status = kf_fs_mkdtemp(session->work.root, prefix, err);
@@ -82,12 +92,14 @@ kf_status kf_session_new(int in, int out, kf_session **ret_session, kf_err *err)
     kf_session_free(session);
     return status;
   }
+  kf_child_meanwhile(pump_meanwhile, &session->artefacts);
   *ret_session = session;
   return KF_OK;
 }
 
 void kf_session_free(kf_session *session) {
   if (!session) return;
+  kf_child_meanwhile(NULL, NULL);
   while (session->jobs) {
     kf_job *next = session->jobs->next;
     kf_job_free(session, session->jobs);
@@ -98,11 +110,13 @@ void kf_session_free(kf_session *session) {
   kf_artefacts_done(&session->artefacts);
   for (int i = 0; i < session->ndevices; i++)
     kf_task_free(session->ceilings[i].task); /* its artefacts borrowed it */
+  kf_spares_drop(&session->spares);
   while (session->tasks) {
     kf_task_state *next = session->tasks->next;
     kf_task_state_free(session->tasks);
     session->tasks = next;
   }
+  kf_twins_done(&session->twins);
   kf_blobs_done(&session->blobs);
   kf_free(session->flush);
   kf_wire_reader_done(&session->reader);
@@ -126,7 +140,10 @@ static kf_status take_hello(kf_session *session, json_t *message, kf_err *err) {
   if (json_integer_value(json_array_get(version, 0)) != KF_PROTOCOL_MAJOR)
     return kf_fail(err, KF_EPROTO, "wire: the client speaks protocol %lld, this kf-eval speaks %d",
                    (long long)json_integer_value(json_array_get(version, 0)), KF_PROTOCOL_MAJOR);
-  return settings ? kf_settings_from_json(&session->settings, settings, err) : KF_OK;
+  kf_spares_drop(&session->spares); /* their limits are settings */
+  if (settings) KF_TRY(kf_settings_from_json(&session->settings, settings, err));
+  kf_sandbox_upper_allow(session->settings.sandbox_upper);
+  return KF_OK;
 }
 
 static kf_status take_job(kf_session *session, kf_job_kind kind, json_t *message, kf_err *err) {
@@ -224,6 +241,7 @@ static kf_status finish_job(kf_session *session, kf_job *job, kf_err *err) {
   kf_status status = kf_job_run(session, job, &result, &why);
   session->running = NULL;
   kf_artefacts_resume(&session->artefacts);
+  if (job->device && strcmp(job->device->api, "opencl") == 0) kf_spares_keep(&session->spares, job->device);
   status = status == KF_OK ? kf_session_send(session, result, err) : send_failure(session, job, &why, err);
   unlink_job(session, job);
   return status;
@@ -263,7 +281,8 @@ static kf_status run_next(kf_session *session, bool *ret_ran, kf_err *err) {
 kf_status kf_session_serve(kf_session *session, kf_err *err) {
   bool ran = false;
   while (!session->closed) {
-    KF_TRY(kf_session_poll(session, ran ? 0 : session->jobs ? TICK_MS : 1000, err));
+    bool busy = session->jobs || !kf_spares_settled(&session->spares);
+    KF_TRY(kf_session_poll(session, ran ? 0 : busy ? TICK_MS : IDLE_MS, err));
     if (session->closed) break;
     KF_TRY(run_next(session, &ran, err));
   }

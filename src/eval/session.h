@@ -7,6 +7,7 @@
 #include "eval/blobs.h"
 #include "eval/judge.h"
 #include "eval/perf.h"
+#include "eval/twins.h"
 #include "verify/shapes.h"
 #include "wire/proto.h"
 
@@ -47,6 +48,8 @@ typedef struct {
   kf_blobs blobs;
   kf_task_state *tasks;
   kf_artefacts artefacts;
+  kf_spares spares; /* kept once the first job is done: a session of one job pays nothing for them */
+  kf_twins twins;
   kf_work_root work;
   char *flush; /* allocated at the first judgement */
   size_t flush_bytes;

@@ -63,15 +63,10 @@ static kf_status new_task_state(kf_session *session, const kf_blob *blob, json_t
   KF_TRY(kf_json_parse(blob->bytes, blob->len, KF_WIRE_BLOB_MAX, "task", &json, err));
   KF_TRY(task_files(session, json, missing, err));
   if (json_array_size(missing)) return KF_OK;
-  kf_task_state *state = kf_calloc(1, sizeof *state);
-  if (!state) return kf_nomem(err);
-  kf_status status = kf_task_from_json(json, find_for_task, session, &state->task, err);
-  if (status != KF_OK) {
-    kf_free(state);
-    return status;
-  }
-  state->blob = blob->hash;
-  kf_random_bytes(&state->secret, sizeof state->secret);
+  kf_task *task = NULL;
+  kf_task_state *state = NULL;
+  KF_TRY(kf_task_from_json(json, find_for_task, session, &task, err));
+  KF_TRY(kf_task_state_new(task, &blob->hash, &state, err));
   state->next = session->tasks;
   session->tasks = state;
   *ret_state = state;
@@ -397,6 +392,33 @@ static kf_status need_flush_memory(kf_session *session, kf_err *err) {
   return KF_OK;
 }
 
+static bool is_same_request(const kf_artefact *a, const kf_artefact *b) {
+  return strcmp(a->source_sha256, b->source_sha256) == 0 && strcmp(a->binding_text, b->binding_text) == 0;
+}
+
+/* Whether another source with the same code may answer for this one, and under which key: all that the
+ * judgement depends on. Asked for a race with its own source, for a given number of blocks or for a
+ * confirmation the client wants a measurement, whatever the code. */
+static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash *ret_key,
+                      bool *ret_same_code) {
+  kf_hash code, opponent = {{0}};
+  kf_hasher hasher;
+  *ret_same_code = false;
+  if (judgement->verified || judgement->blocks_min || judgement->stage >= 3) return false;
+  if (!kf_twin_code(job->candidate, &code)) return false;
+  if (job->against &&
+      (is_same_request(job->candidate, job->against) || !kf_twin_code(job->against, &opponent)))
+    return false;
+  *ret_same_code = job->against && kf_hash_equal(&code, &opponent);
+  kf_hasher_init(&hasher);
+  kf_hasher_add(&hasher, code.bytes, sizeof code.bytes);
+  kf_hasher_add(&hasher, opponent.bytes, sizeof opponent.bytes);
+  kf_hasher_add(&hasher, &judgement->stage, sizeof judgement->stage);
+  kf_hasher_add(&hasher, &judgement->blocks_max, sizeof judgement->blocks_max);
+  kf_hasher_final(&hasher, ret_key);
+  return true;
+}
+
 static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf_err *err) {
   KF_TRY(need_flush_memory(session, err));
   kf_judge_elite elites[KF_ELITES_MAX];
@@ -406,6 +428,7 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
   kf_judgement judgement = {.settings = &session->settings,
                             .device = job->device,
                             .artefacts = &session->artefacts,
+                            .spares = &session->spares,
                             .work = &session->work,
                             .flush = session->flush,
                             .state = job->state,
@@ -427,10 +450,28 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
                             .canceled = job_canceled,
                             .context = session};
   KF_TRY(parse_elites(job->request, elites, &judgement.nelites, err));
+  kf_hash code;
+  bool shares = can_share(job, &judgement, &code, &judgement.same_code);
+  const kf_verdict *twin = shares ? kf_twins_find(&session->twins, &code, job->candidate) : NULL;
+  if (twin) {
+    kf_judge_shared(&judgement, twin, verdict);
+    return KF_OK;
+  }
   kf_device_lock *lock = NULL;
   KF_TRY(lock_device(session, job, &lock, err));
   kf_status status = kf_judge(&judgement, verdict, err);
   kf_device_lock_free(lock);
+  if (status == KF_OK && shares) status = kf_twins_add(&session->twins, &code, job->candidate, verdict, err);
+  return status;
+}
+
+/* What failed while the disk was full (what the candidate itself has written is removed by now) may have
+ * failed for that: no verdict, and nothing of it is kept. */
+static kf_status blame_disk(kf_session *session, kf_job *job, kf_err *err) {
+  kf_status status = kf_work_usable(&session->work, err);
+  if (status == KF_OK || !job->candidate->failed) return status;
+  job->candidate->state = KF_ARTEFACT_BROKEN;
+  job->candidate->error = (kf_err){.code = status};
   return status;
 }
 
@@ -439,6 +480,7 @@ static kf_status run_judge(kf_session *session, kf_job *job, json_t **ret_result
   kf_verdict *verdict = kf_calloc(1, sizeof *verdict); /* large: not for the stack */
   if (!verdict) return kf_nomem(err);
   kf_status status = judge(session, job, verdict, err);
+  if (status == KF_OK && verdict->kind != KF_VERDICT_CORRECT) status = blame_disk(session, job, err);
   if (status == KF_OK) status = kf_verdict_to_json(verdict, &json, err);
   kf_free(verdict);
   KF_TRY(status);

@@ -1,4 +1,4 @@
-/* trial_race.c - timing of a candidate against its opponent, stages 1 to 3; see trial_int.h and
+/* trial_race.c - timing of a candidate against its opponent, stages 1 and 2; see trial_int.h and
  * docs/internals/evaluator.md. */
 #include "eval/trial_int.h"
 
@@ -8,27 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-  CONFIRM_PROCESSES = 3,
-  CONFIRM_BLOCKS = 24,
-  CLEAR_BLOCKS = 2,
-  FIRST_BLOCKS = 3,
-  ALONE_BLOCKS = 3,
-  LONG_CHECK_NS = 1000000000
-};
+enum { FIRST_BLOCKS = 3, ALONE_BLOCKS = 3, LONG_CHECK_NS = 1000000000 };
 
 static kf_status start_side(kf_trial *trial, int index, int side, const kf_artefact *artefact, kf_err *err) {
   const kf_judgement *j = trial->judgement;
   kf_race_case *c = &trial->race[index];
   kf_racer *racer = side == 0 ? &c->candidate : &c->opponent;
   char *dir = trial->race_dirs[index][side];
-  KF_TRY(kf_work_dir(j->work, "race", dir, err));
-  kf_runner_options options = {.device_id = j->device->id,
-                               .work_dir = dir,
-                               .memory_bytes = j->settings->sandbox_memory_mib << 20,
-                               .call_timeout_ms = j->settings->verify_call_timeout_ms};
   KF_TRY(kf_rig_new(c->inputs, artefact->measure[index], j->device->base_align, &racer->rig, err));
-  return kf_runner_start(&options, &racer->runner, err);
+  return kf_spares_runner(j->spares, j->device, "race", &racer->runner, dir, err);
 }
 
 /* Loads and attaches; a failure of the candidate decides the verdict, one of the opponent is ours. */
@@ -72,6 +60,8 @@ kf_status kf_trial_open_race(kf_trial *trial, kf_err *err) {
 void kf_trial_close_race(kf_trial *trial) {
   for (int i = 0; i < trial->nrace; i++) {
     kf_race_case *c = &trial->race[i];
+    if (c->candidate.watched) kf_watch_close(&c->candidate.watch);
+    if (c->opponent.watched) kf_watch_close(&c->opponent.watch);
     kf_runner_free(c->candidate.runner);
     kf_runner_free(c->opponent.runner);
     kf_rig_free(c->candidate.rig);
@@ -101,12 +91,13 @@ static bool is_canceled(void *context) {
   return j->canceled && j->canceled(j->context);
 }
 
-static kf_race_options race_options(const kf_trial *trial, uint64_t salt) {
+kf_race_options kf_trial_race_options(const kf_trial *trial, int process, uint64_t salt) {
   const kf_judgement *j = trial->judgement;
   int64_t limit = j->settings->measure_flush_max_mib << 20, twice = 2 * j->device->llc_bytes;
   return (kf_race_options){.settings = j->settings,
-                           .flush = j->flush,
-                           .flush_bytes = twice > 0 && twice < limit ? twice : limit,
+                           .flush = {.memory = j->flush, .bytes = twice > 0 && twice < limit ? twice : limit},
+                           .verdict = trial->verdict,
+                           .process = process,
                            .limit_ms = salt || j->blocks_min ? 0 : j->settings->measure_race_ms,
                            .seed = trial->seed + salt,
                            .before_pair = pause_builds,
@@ -115,7 +106,7 @@ static kf_race_options race_options(const kf_trial *trial, uint64_t salt) {
                            .context = (void *)(uintptr_t)j};
 }
 
-static kf_status book_report(kf_trial *trial, int stage, kf_err *err) {
+kf_status kf_trial_book_report(kf_trial *trial, int stage, kf_err *err) {
   const kf_race_report *report = &trial->report;
   if (report->opponent_failed)
     return kf_fail(err, KF_EIO, "the opponent failed while it was timed: %s", report->diagnosis.text);
@@ -137,12 +128,12 @@ static double drop_ratio(const kf_trial *trial) {
 
 kf_status kf_trial_first_blocks(kf_trial *trial, kf_err *err) {
   const kf_judgement *j = trial->judgement;
-  kf_race_options options = race_options(trial, 0);
+  kf_race_options options = kf_trial_race_options(trial, 0, 0);
   kf_rule_init(&trial->rule, j->settings->measure_delta, drop_ratio(trial), j->blocks_min,
                j->blocks_max ? j->blocks_max : KF_RULE_BLOCKS_MAX);
   KF_TRY(
       kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, FIRST_BLOCKS, &trial->report, err));
-  KF_TRY(book_report(trial, 1, err));
+  KF_TRY(kf_trial_book_report(trial, 1, err));
   kf_rule_result(&trial->rule, &trial->verdict->race);
   if (trial->verdict->race.outcome != KF_RACE_DROPPED || kf_trial_decided(trial)) return KF_OK;
   kf_diagnosis diagnosis = {.kind = "slow"};
@@ -154,30 +145,72 @@ kf_status kf_trial_first_blocks(kf_trial *trial, kf_err *err) {
   return KF_OK;
 }
 
-/* Times of the candidate itself: medians with their interval, and a line per case. */
-static void book_times(kf_trial *trial) {
+/* Geometric mean over the cases of one sample. */
+static double mean_log(const kf_sample *sample) {
+  double sum = 0;
+  for (int c = 0; c < sample->ncases; c++)
+    sum += log((double)sample->value[0][c].wall_ns);
+  return sum / sample->ncases;
+}
+
+static void book_case_times(kf_trial *trial) {
   kf_verdict *v = trial->verdict;
-  const kf_race_report *report = &trial->report;
-  if (report->samples == 0) return;
-  double logs[KF_RACE_SAMPLES_MAX];
-  for (int i = 0; i < report->samples; i++)
-    logs[i] = log((double)report->candidate_ns[i]);
-  kf_interval interval = kf_interval_median(logs, report->samples, 0.95);
+  for (int c = 0; c < trial->nrace; c++) {
+    int64_t walls[KF_SAMPLES_MAX];
+    int count = 0;
+    for (int s = 0; s < v->nsamples; s++)
+      if (v->samples[s].drop == KF_DROP_NO) walls[count++] = v->samples[s].value[0][c].wall_ns;
+    for (int i = 0; i < v->ncases && count > 0; i++)
+      if (v->cases[i].measured && strcmp(v->cases[i].symbols, trial->race[c].inputs->case_text) == 0)
+        v->cases[i].time_ns = kf_median_i64(walls, count);
+  }
+}
+
+/* Medians with their interval over the blocks that were used, and a line per case. */
+static void book_cold_times(kf_trial *trial) {
+  kf_verdict *v = trial->verdict;
+  double logs[KF_SAMPLES_MAX];
+  int count = 0;
+  for (int s = 0; s < v->nsamples; s++)
+    if (v->samples[s].drop == KF_DROP_NO) logs[count++] = mean_log(&v->samples[s]);
+  if (count == 0) return;
+  kf_interval interval = kf_interval_median(logs, count, 0.95);
   v->time_ns = (int64_t)exp(interval.median);
   v->time_low_ns = isfinite(interval.low) ? (int64_t)exp(interval.low) : 0;
   v->time_high_ns = isfinite(interval.high) ? (int64_t)exp(interval.high) : 0;
-  for (int i = 0; i < v->ncases; i++)
-    for (int c = 0; c < trial->nrace; c++)
-      if (v->cases[i].measured && strcmp(v->cases[i].symbols, trial->race[c].inputs->case_text) == 0)
-        v->cases[i].time_ns = kf_median_i64(report->case_ns[c], report->samples);
+  book_case_times(trial);
+}
+
+kf_status kf_trial_book_times(kf_trial *trial, int stage, kf_err *err) {
+  kf_race_options options = kf_trial_race_options(trial, 0, 0);
+  book_cold_times(trial);
+  KF_TRY(kf_race_warm(trial->race, trial->nrace, &options, &trial->report, &trial->verdict->warm_ns, err));
+  KF_TRY(kf_trial_book_report(trial, stage, err));
+  return kf_trial_decided(trial) ? KF_OK : kf_trial_check_floor(trial, stage, err);
+}
+
+/* A claim of being faster needs quiet conditions; not being faster needs none, for it changes nothing. */
+static void judge_conditions(kf_trial *trial, int stage) {
+  kf_race_result *race = &trial->verdict->race;
+  if (!kf_rule_unstable(&trial->rule) || race->outcome != KF_RACE_FASTER) return;
+  race->outcome = KF_RACE_TIE;
+  kf_diagnosis diagnosis = {.kind = "unstable"};
+  snprintf(diagnosis.where, sizeof diagnosis.where, "stage %d", stage);
+  snprintf(diagnosis.text, sizeof diagnosis.text,
+           "the machine was too busy for the claim that this is faster; what it was raced against stays");
+  snprintf(diagnosis.evidence, sizeof diagnosis.evidence, "%d of %d blocks were disturbed", race->dropped,
+           race->blocks + race->dropped);
+  kf_trial_fail(trial, KF_VERDICT_UNSTABLE, &diagnosis, stage);
 }
 
 kf_status kf_trial_race(kf_trial *trial, kf_err *err) {
-  kf_race_options options = race_options(trial, 0);
+  kf_race_options options = kf_trial_race_options(trial, 0, 0);
   KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
-  KF_TRY(book_report(trial, 2, err));
+  KF_TRY(kf_trial_book_report(trial, 2, err));
   kf_rule_result(&trial->rule, &trial->verdict->race);
-  book_times(trial);
+  if (kf_trial_decided(trial)) return KF_OK;
+  KF_TRY(kf_trial_book_times(trial, 2, err));
+  if (!kf_trial_decided(trial)) judge_conditions(trial, 2);
   return KF_OK;
 }
 
@@ -198,89 +231,8 @@ bool kf_trial_timed_by_check(kf_trial *trial) {
 }
 
 kf_status kf_trial_alone(kf_trial *trial, kf_err *err) {
-  kf_race_options options = race_options(trial, 0);
+  kf_race_options options = kf_trial_race_options(trial, 0, 0);
   KF_TRY(kf_race_alone(trial->race, trial->nrace, &options, ALONE_BLOCKS, &trial->report, err));
-  KF_TRY(book_report(trial, 2, err));
-  book_times(trial);
-  return KF_OK;
-}
-
-/* In stage 3 only a ratio that no noise makes in three blocks shortens a race. */
-static const double CLEAR_RATIO = 2.0;
-
-/* All blocks of the three processes, and whether they agree. */
-typedef struct {
-  double d[CONFIRM_PROCESSES * KF_RULE_BLOCKS_MAX];
-  int count;
-  double medians[CONFIRM_PROCESSES];
-  double
-      lows[CONFIRM_PROCESSES]; /* of each process alone; of a clear one, its distance from the clear ratio */
-} pool;
-
-static kf_status confirm_once(kf_trial *trial, int process, pool *p, kf_err *err) {
-  const kf_judgement *j = trial->judgement;
-  kf_trial_close_race(trial);
-  KF_TRY(kf_trial_open_race(trial, err));
-  if (kf_trial_decided(trial)) return KF_OK;
-  kf_race_options options = race_options(trial, (uint64_t)(process + 1) << 32);
-  kf_rule_init(&trial->rule, j->settings->measure_delta, 0, CONFIRM_BLOCKS, CONFIRM_BLOCKS);
-  /* A clear ratio needs six blocks in all (T7): three of the first process, two of each other. */
-  int first = p->count == 0 ? FIRST_BLOCKS : CLEAR_BLOCKS;
-  KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, first, &trial->report, err));
-  if (trial->rule.count > 0 && fabs(kf_median(trial->rule.d, trial->rule.count)) < log(CLEAR_RATIO))
-    KF_TRY(kf_race_blocks(trial->race, trial->nrace, &options, &trial->rule, 0, &trial->report, err));
-  KF_TRY(book_report(trial, 3, err));
-  if (kf_trial_decided(trial)) return KF_OK;
-  p->medians[process] = kf_median(trial->rule.d, trial->rule.count);
-  p->lows[process] = kf_interval_median(trial->rule.d, trial->rule.count, 0.95).low;
-  if (trial->rule.count <= FIRST_BLOCKS) p->lows[process] = p->medians[process] - log(CLEAR_RATIO);
-  for (int b = 0; b < trial->rule.count; b++)
-    p->d[p->count++] = trial->rule.d[b];
-  return KF_OK;
-}
-
-/* The pooled interval, widened to contain every process's median (docs/internals/evaluator.md, T14). */
-static void book_confirmation(kf_trial *trial, const pool *p) {
-  kf_verdict *v = trial->verdict;
-  const kf_settings *settings = trial->judgement->settings;
-  kf_interval interval = kf_interval_median(p->d, p->count, 0.95);
-  int faster = 0, shown = 0;
-  for (int i = 0; i < CONFIRM_PROCESSES; i++) {
-    shown += p->lows[i] > 0;
-    interval.low = fmin(interval.low, p->medians[i]);
-    interval.high = fmax(interval.high, p->medians[i]);
-    faster += p->medians[i] > 0;
-  }
-  kf_race_result *race = &v->race;
-  race->median_nano = kf_ratio_nano(interval.median);
-  race->low_nano = kf_ratio_nano(interval.low);
-  race->high_nano = kf_ratio_nano(interval.high);
-  race->level = interval.level;
-  race->blocks = p->count;
-  /* Blocks of one process share its luck, so their pool alone proves too much: each process has to show the
-   * gain. */
-  bool won = shown == CONFIRM_PROCESSES && interval.low > log1p(settings->measure_delta);
-  bool lost = faster == 0 && interval.high < -log1p(settings->measure_delta);
-  race->outcome = won ? KF_RACE_FASTER : lost ? KF_RACE_SLOWER : KF_RACE_TIE;
-  snprintf(race->why, sizeof race->why, "%d processes, %d blocks; %d of %d medians faster", CONFIRM_PROCESSES,
-           p->count, faster, CONFIRM_PROCESSES);
-  v->confirmed = won;
-  if (won) return;
-  snprintf(v->diagnosis.kind, sizeof v->diagnosis.kind, "not_confirmed");
-  snprintf(v->diagnosis.text, sizeof v->diagnosis.text, "fresh processes do not confirm that it is faster");
-  snprintf(v->diagnosis.evidence, sizeof v->diagnosis.evidence, "speed-up %.3f (%.3f to %.3f)",
-           exp(interval.median), exp(interval.low), exp(interval.high));
-}
-
-kf_status kf_trial_confirm(kf_trial *trial, kf_err *err) {
-  pool p = {.count = 0};
-  memset(&trial->report, 0, sizeof trial->report); /* times of this stage only, over all its processes */
-  for (int process = 0; process < CONFIRM_PROCESSES; process++) {
-    kf_trial_say(trial, "confirming");
-    KF_TRY(confirm_once(trial, process, &p, err));
-    if (kf_trial_decided(trial)) return KF_OK;
-  }
-  book_times(trial);
-  book_confirmation(trial, &p);
-  return KF_OK;
+  KF_TRY(kf_trial_book_report(trial, 2, err));
+  return kf_trial_decided(trial) ? KF_OK : kf_trial_book_times(trial, 2, err);
 }

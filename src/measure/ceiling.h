@@ -17,7 +17,7 @@ typedef struct {
   double read_gbs, write_gbs; /* 1e9 bytes a second, of memory beyond the caches (64 MiB at most) */
   double copy_gbs;            /* bytes read plus bytes written */
   double gflops;              /* fp32, a multiply-add counts as two */
-  int64_t launch_ns;          /* one empty launch of one group per unit, in a row of them */
+  int64_t launch_ns;          /* one empty launch of one group per unit, over an empty request */
   bool known;
 } kf_ceilings;
 

@@ -25,7 +25,7 @@ static bool lookup(void *context, const char *name, kf_value *ret_value) {
   return true;
 }
 
-static bool has_indices(const kf_task *task) {
+bool kf_task_is_indexed(const kf_task *task) {
   for (int a = 0; a < task->nargs; a++)
     if (task->args[a].role == KF_ROLE_IN &&
         (task->args[a].fill.kind == KF_FILL_INDEX || task->args[a].fill.kind == KF_FILL_PERMUTATION))
@@ -41,7 +41,7 @@ kf_status kf_work_of_task(const kf_task *task, const int64_t *symbols, kf_work *
   kf_work work = {0};
   scope s = {task, symbols};
   int64_t outputs = 0;
-  bool indexed = has_indices(task);
+  bool indexed = kf_task_is_indexed(task);
   for (int a = 0; a < task->nargs; a++) {
     const kf_arg_spec *arg = &task->args[a];
     int64_t elements = 0, shape[KF_RANK_MAX];
@@ -79,9 +79,10 @@ void kf_work_add_calls(const kf_calls *calls, kf_work *work) {
 
 /* ---- shares ---- */
 
-int64_t kf_floor_ns(const kf_ceilings *ceilings, const kf_work *work, int64_t llc_bytes) {
+int64_t kf_work_floor_ns(const kf_ceilings *ceilings, const kf_work *work, int64_t llc_bytes) {
   if (ceilings == NULL || !ceilings->known) return 0;
-  int64_t written = work->bytes_out > llc_bytes ? work->bytes_out - llc_bytes : 0;
+  /* A cache of unknown size may hold all of it. */
+  int64_t written = llc_bytes > 0 && work->bytes_out > llc_bytes ? work->bytes_out - llc_bytes : 0;
   return (int64_t)((double)work->bytes_in / ceilings->read_gbs + (double)written / ceilings->write_gbs);
 }
 
@@ -135,7 +136,7 @@ void kf_roofline_classify(const kf_ceilings *ceilings, const kf_device_info *dev
     if (w->time_ns <= 0) return;
     double t = (double)w->time_ns;
     bytes += log(fmax(bytes_ns(ceilings, w) / t, 1e-9));
-    floors += log(fmax((double)kf_floor_ns(ceilings, w, device->llc_bytes), 1));
+    floors += log(fmax((double)kf_work_floor_ns(ceilings, w, device->llc_bytes), 1));
     counted = counted && w->operations > 0;
     if (counted) operations += log(w->operations / ceilings->gflops / t);
     launched = launched && w->launches > 0;

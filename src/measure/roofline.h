@@ -24,13 +24,15 @@ typedef struct {
 /* bytes and operations of a case; the rest is 0. In a task with index inputs an element of the other inputs
  * may never be needed: those count nothing. KF_EREFUSED: an expression fails on these symbols. */
 kf_status kf_work_of_task(const kf_task *task, const int64_t *symbols, kf_work *ret_work, kf_err *err);
+/* Has it index or permutation inputs, so that which elements of the others are needed depends on them? */
+bool kf_task_is_indexed(const kf_task *task);
 /* launches and groups of a resolved plan. */
 void kf_work_add_calls(const kf_calls *calls, kf_work *work);
 
 /* No correct kernel can be faster: bytes_in / read + max(0, bytes_out - llc) / write. Never from operations,
  * which algebra may save. 0 without ceilings. Holds where the inputs are not in a cache: a call that was
  * timed after a flush. */
-int64_t kf_floor_ns(const kf_ceilings *ceilings, const kf_work *work, int64_t llc_bytes);
+int64_t kf_work_floor_ns(const kf_ceilings *ceilings, const kf_work *work, int64_t llc_bytes);
 
 /* Shares as geometric means over the cases, and the first class that fits:
  *   launch_bound   launches * launch_ns / t > 0.3

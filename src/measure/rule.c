@@ -61,9 +61,8 @@ __attribute__((format(printf, 3, 4))) static void finish(kf_rule *rule, kf_race_
   va_end(args);
 }
 
-/* What the interval of a look lets one say; NONE: not decided. */
-static kf_race_outcome decide(const kf_interval *interval, double delta) {
-  double gain = log1p(delta);
+/* What the interval of a look lets one say; NONE: not decided. `gain`: the least that counts. */
+static kf_race_outcome decide(const kf_interval *interval, double gain) {
   if (interval->low > gain) return KF_RACE_FASTER;
   if (interval->high < -gain) return KF_RACE_SLOWER;
   if (interval->high < gain) return KF_RACE_TIE;
@@ -71,9 +70,9 @@ static kf_race_outcome decide(const kf_interval *interval, double delta) {
 }
 
 /* Looks at what is there with the given level; true if that ended the race. */
-static bool look(kf_rule *rule, double level) {
+static bool look(kf_rule *rule, double level, double gain) {
   rule->interval = kf_interval_median(rule->d, rule->count, level);
-  kf_race_outcome outcome = decide(&rule->interval, rule->delta);
+  kf_race_outcome outcome = decide(&rule->interval, gain);
   double percent = rule->delta * 100;
   switch (outcome) {
   case KF_RACE_FASTER:
@@ -88,6 +87,15 @@ static bool look(kf_rule *rule, double level) {
   default:
     return false;
   }
+}
+
+/* The short race is for clear ratios: where blocks scatter by a third, three of them exceed 1.3 by chance,
+ * and three more on the same side follow often. So all six have to show half of that ratio. */
+static bool look_at_six(kf_rule *rule) {
+  double half = log(clear_ratio) / 2, gain = log1p(rule->delta);
+  kf_interval interval = kf_interval_median(rule->d, rule->count, single_level);
+  if (interval.low < half && interval.high > -half) return false;
+  return look(rule, single_level, gain);
 }
 
 /* After the third block: drop a slow candidate, or shorten a clear race. */
@@ -108,8 +116,8 @@ void kf_rule_add(kf_rule *rule, double d) {
   if (rule->count == FIRST_BLOCKS) judge_first_blocks(rule);
   if (rule->done) return;
   int six_at = rule->blocks_min > SIX_BLOCKS ? rule->blocks_min : SIX_BLOCKS;
-  if (rule->six && rule->count == six_at && look(rule, single_level)) return;
-  if (is_look(rule, rule->count) && look(rule, look_level(rule))) return;
+  if (rule->six && rule->count == six_at && look_at_six(rule)) return;
+  if (is_look(rule, rule->count) && look(rule, look_level(rule), log1p(rule->delta))) return;
   if (rule->count == rule->blocks_max) finish(rule, KF_RACE_TIE, "undecided after %d blocks", rule->count);
 }
 

@@ -8,7 +8,8 @@
  * - Else looks at 8, 12, 24, 48 with the four-look Pocock level 0.0182, ranks (1,8) (2,11) (6,19) (16,33):
  *   FASTER when low > ln(1+delta); not faster when high < ln(1+delta): SLOWER if also high < -ln(1+delta),
  *   else TIE. Undecided at 48: TIE.
- * - Six blocks that do not decide (they scatter over the threshold) are looked at again at 8 and later.
+ *   Six blocks decide only if all of them are beyond the root of 1.3; else they are looked at again at 8 and
+ *   later.
  * - A blocks_max that is no look is the last look. Where min and max leave one look only, its level is 95 %.
  * - More than 20 % dropped blocks (3 or more): why begins with "unstable conditions", kf_rule_unstable holds.
  *   A race that cannot come below that share any more stops as an undecided TIE.

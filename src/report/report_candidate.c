@@ -41,8 +41,9 @@ typedef struct {
 } judgement;
 
 typedef struct {
-  int64_t id;       /* of the candidate */
-  kf_verdict *last; /* the one to show */
+  int64_t id;                /* of the candidate */
+  kf_verdict *last;          /* the one to show */
+  char samples[KF_HASH_HEX]; /* the blob of its samples; "" if it has none */
   bool found;
   judgement list[JUDGEMENTS_MAX];
   int count;
@@ -79,6 +80,7 @@ static kf_status take_verdict(history *h, const json_t *body, kf_err *err) {
     verdict->ncases = h->last->ncases;
   }
   *h->last = *verdict;
+  snprintf(h->samples, sizeof h->samples, "%s", kf_json_str_or(body, "samples", ""));
   h->found = true;
   return KF_OK;
 }
@@ -286,22 +288,43 @@ static kf_status add_own_keys(const kf_report *report, const kf_candidate *c, kf
   return KF_OK;
 }
 
+/* The samples lie in a blob of their own, beside the verdict's event. */
+static kf_status add_samples(const kf_report *report, const char *hex, json_t *object, kf_err *err) {
+  kf_hash hash;
+  json_t *samples = NULL;
+  if (hex[0] == '\0') return KF_OK;
+  KF_CLEANUP(kf_buf_done) kf_buf text;
+  kf_buf_init(&text, KF_REPORT_BODY_MAX);
+  KF_TRY(kf_hash_parse(hex, &hash, err));
+  KF_TRY(kf_store_get(report->store, &hash, &text, err));
+  KF_TRY(kf_json_parse(kf_buf_text(&text), text.len, KF_REPORT_BODY_MAX, "samples", &samples, err));
+  return json_object_set_new(object, "samples", samples) == 0 ? KF_OK : kf_nomem(err);
+}
+
+/* The last verdict as JSON, samples included; an empty object where there is none. */
+static kf_status verdict_json(const kf_report *report, int64_t id, json_t **ret_object, kf_err *err) {
+  KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
+  if (verdict == NULL) return kf_nomem(err);
+  history h = {.last = verdict};
+  KF_TRY(read_history(report, id, &h, err));
+  KF_CLEANUP(kf_json_freep) json_t *object = h.found ? NULL : json_object();
+  if (h.found) {
+    KF_TRY(kf_verdict_to_json(verdict, &object, err));
+    KF_TRY(add_samples(report, h.samples, object, err));
+  }
+  if (object == NULL) return kf_nomem(err);
+  *ret_object = json_incref(object);
+  return KF_OK;
+}
+
 kf_status kf_report_candidate_json(const kf_report *report, int64_t id, json_t **ret_object, kf_err *err) {
   kf_candidate candidate;
   KF_TRY(kf_report_candidate(report, id, &candidate, err));
-  KF_CLEANUP(kf_freep) kf_verdict *verdict = kf_alloc(sizeof *verdict);
-  if (verdict == NULL) return kf_nomem(err);
   json_t *object = NULL;
-  kf_status status = kf_report_verdict(report, id, verdict, err);
-  if (status == KF_OK)
-    KF_TRY(kf_verdict_to_json(verdict, &object, err));
-  else if (status == KF_ENOTFOUND)
-    object = json_object();
-  else
-    return status;
+  KF_TRY(verdict_json(report, id, &object, err));
   kf_row row;
   kf_row_begin_with(&row, object);
-  status = add_own_keys(report, &candidate, &row, err);
+  kf_status status = add_own_keys(report, &candidate, &row, err);
   if (status == KF_OK) return kf_row_finish(&row, ret_object, err);
   json_decref(kf_row_take(&row));
   return status;

@@ -94,18 +94,45 @@ bool kf__driver_evaluate(kf__driver *driver, int64_t request) {
 
 /* ---- results ---- */
 
-static void give_verdict(kf__driver *driver, const kf_eval_result *result, int64_t proposal) {
-  kf_err error = {0};
-  json_t *verdict = NULL, *body = NULL;
-  kf_status status = kf_verdict_to_json(result->verdict, &verdict, &error);
-  if (status == KF_OK)
-    status = kf_json_pack(&body, &error, "{s:I,s:o}", "request", (json_int_t)result->id, "verdict", verdict);
+/* The samples are many and nothing is decided from them: they are stored beside the event, which names them.
+ */
+static kf_status put_samples(kf__driver *driver, json_t *verdict, json_t *body, kf_err *err) {
+  json_t *samples = json_object_get(verdict, "samples");
+  kf_hash hash;
+  char hex[KF_HASH_HEX];
+  if (samples == NULL) return KF_OK;
+  kf_buf text KF_CLEANUP(kf_buf_done);
+  kf_buf_init(&text, KF_DRIVER_BODY_MAX);
+  KF_TRY(kf_json_dump(samples, &text, err));
+  KF_TRY(kf_store_put(driver->store, kf_buf_text(&text), text.len, &hash, err));
+  kf_hash_hex(&hash, hex);
+  if (json_object_set_new(body, "samples", json_string(hex)) != 0) return kf_nomem(err);
+  json_object_del(verdict, "samples");
+  return KF_OK;
+}
+
+static kf_status record_verdict(kf__driver *driver, const kf_eval_result *result, int64_t proposal,
+                                kf_err *err) {
+  json_t *verdict = NULL, *body KF_CLEANUP(kf_json_freep) = NULL;
+  KF_TRY(kf_verdict_to_json(result->verdict, &verdict, err));
+  KF_TRY(kf_json_pack(&body, err, "{s:I,s:o}", "request", (json_int_t)result->id, "verdict", verdict));
+  KF_TRY(kf_store_begin(driver->store, err));
+  kf_status status = put_samples(driver, verdict, body, err);
   if (status != KF_OK) {
-    kf__driver_fail(driver, status, &error);
-    return;
+    kf_store_rollback(driver->store);
+    return status;
   }
   driver->restarts_in_a_row = 0;
-  kf__driver_input(driver, KF_EVENT_VERDICT, proposal, body);
+  return kf__driver_input_joined(driver, KF_EVENT_VERDICT, proposal, json_incref(body), err);
+}
+
+static void give_verdict(kf__driver *driver, const kf_eval_result *result, int64_t proposal) {
+  kf_err error = {0};
+  kf_status status = record_verdict(driver, result, proposal, &error);
+  if (status == KF_OK)
+    kf__driver_show(driver, NULL);
+  else
+    kf__driver_fail(driver, status, &error);
 }
 
 static void on_result(void *context, const kf_eval_result *result) {

@@ -308,6 +308,21 @@ static bool was_raced(const kf_verdict *verdict) {
   return race->outcome == KF_RACE_FASTER || race->outcome == KF_RACE_SLOWER || race->outcome == KF_RACE_TIE;
 }
 
+/* A machine that was too busy for a claim says nothing against the candidate: right, and a tie. */
+static bool is_right(const kf_verdict *verdict) {
+  return verdict->kind == KF_VERDICT_CORRECT || (verdict->kind == KF_VERDICT_UNSTABLE && was_raced(verdict));
+}
+
+static kf_race_outcome outcome_of(const kf_verdict *verdict) {
+  return verdict->kind == KF_VERDICT_UNSTABLE ? KF_RACE_TIE : verdict->race.outcome;
+}
+
+/* What is surely gained; by an unstable race, nothing. */
+static int64_t low_of(const kf_verdict *verdict) {
+  int64_t low = kf__engine_clamp(verdict->race.low_nano);
+  return verdict->kind == KF_VERDICT_UNSTABLE && low > 0 ? 0 : low;
+}
+
 static kf_status admit_verdict(kf_engine *engine, const kf_request *request, const kf_verdict *verdict,
                                kf_err *err) {
   int64_t id = request->ask.candidate;
@@ -329,8 +344,7 @@ static kf_status admit_verdict(kf_engine *engine, const kf_request *request, con
 static kf_status judge_verdict(kf_engine *engine, const kf_request *request, const kf_verdict *verdict,
                                kf_err *err) {
   int64_t id = request->ask.candidate, against = request->ask.against;
-  if (verdict->kind != KF_VERDICT_CORRECT)
-    return insert_failure(engine, id, request->ask.request, verdict, err);
+  if (!is_right(verdict)) return insert_failure(engine, id, request->ask.request, verdict, err);
   /* The anchor of that race, which may have been replaced meanwhile. */
   const kf_anchor *anchor = kf__engine_anchor_of(engine, against);
   if (anchor == NULL)
@@ -342,10 +356,10 @@ static kf_status judge_verdict(kf_engine *engine, const kf_request *request, con
       .cell = verdict->cell,
       .entry = {id, kf__engine_clamp(anchor->link_nano + kf__engine_clamp(verdict->race.median_nano)),
                 kf__engine_half(anchor->half_nano, race_half(&verdict->race))},
-      .low_nano = kf__engine_clamp(verdict->race.low_nano),
+      .low_nano = low_of(verdict),
       .raced = against,
   };
-  return kf__engine_place(engine, &insert, against, verdict->race.outcome, false, err);
+  return kf__engine_place(engine, &insert, against, outcome_of(verdict), false, err);
 }
 
 static void scored_insert(const kf_engine *engine, int64_t id, int64_t closes, kf_insert *ret_insert) {
@@ -366,12 +380,11 @@ static kf_status duel_verdict(kf_engine *engine, const kf_request *request, cons
   int64_t id = request->ask.candidate;
   bool lost =
       verdict->kind == KF_VERDICT_SLOW; /* dropped in the race: it is right, but this elite is far faster */
-  if (!lost && verdict->kind != KF_VERDICT_CORRECT)
-    return insert_failure(engine, id, request->ask.request, verdict, err);
+  if (!lost && !is_right(verdict)) return insert_failure(engine, id, request->ask.request, verdict, err);
   kf_insert insert;
   scored_insert(engine, id, request->ask.request, &insert);
-  return kf__engine_place(engine, &insert, request->ask.against,
-                          lost ? KF_RACE_SLOWER : verdict->race.outcome, true, err);
+  return kf__engine_place(engine, &insert, request->ask.against, lost ? KF_RACE_SLOWER : outcome_of(verdict),
+                          true, err);
 }
 
 /* The anchor over the baseline; with it the baseline and the anchor enter their cells (see
@@ -379,11 +392,10 @@ static kf_status duel_verdict(kf_engine *engine, const kf_request *request, cons
 static kf_status link_verdict(kf_engine *engine, const kf_request *request, const kf_verdict *verdict,
                               kf_err *err) {
   int64_t id = request->ask.candidate;
-  if (verdict->kind != KF_VERDICT_CORRECT)
-    return insert_failure(engine, id, request->ask.request, verdict, err);
+  if (!is_right(verdict)) return insert_failure(engine, id, request->ask.request, verdict, err);
   kf_anchor anchor = {id, kf__engine_clamp(verdict->race.median_nano), race_half(&verdict->race)};
-  kf_race_outcome outcome = verdict->race.outcome;
-  int64_t low = kf__engine_clamp(verdict->race.low_nano), baseline = request->ask.against;
+  kf_race_outcome outcome = outcome_of(verdict);
+  int64_t low = low_of(verdict), baseline = request->ask.against;
   KF_TRY(kf__engine_anchor(engine, &anchor, request->ask.request, err));
   kf_insert first = {.id = baseline,
                      .scored = true,
@@ -401,7 +413,8 @@ static kf_status link_verdict(kf_engine *engine, const kf_request *request, cons
 }
 
 static bool is_wrong(const kf_verdict *verdict) {
-  return verdict->kind != KF_VERDICT_CORRECT && verdict->kind != KF_VERDICT_SLOW;
+  return verdict->kind != KF_VERDICT_CORRECT && verdict->kind != KF_VERDICT_SLOW &&
+         verdict->kind != KF_VERDICT_UNSTABLE;
 }
 
 static kf_status promote_verdict(kf_engine *engine, const kf_request *request, const kf_verdict *verdict,

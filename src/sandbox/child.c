@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -111,17 +112,25 @@ static void reset_signals(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Whether the parent still holds its end of the report pipe. Its number says nothing: in a namespace of
+ * process numbers getppid is 0. */
+static bool parent_lives(const int report[2]) {
+  struct pollfd entry = {.fd = report[1], .events = POLLOUT};
+  close(report[0]);
+  return poll(&entry, 1, 0) > 0 && !(entry.revents & POLLERR);
+}
+
 /* In the child. What fails is told through the report pipe as errno. */
-static _Noreturn void run_child(const kf_child_options *options, pid_t parent, int null_fd, int output_fd,
-                                int report_fd) {
+static _Noreturn void run_child(const kf_child_options *options, int null_fd, int output_fd,
+                                const int report_pipe[2]) {
   static char *const no_env[] = {NULL};
   struct sched_param idle = {.sched_priority = 0};
   reset_signals();
-  int report = report_fd;
+  int report = report_pipe[1];
   bool ok = setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
-  if (getppid() != parent) _exit(127); /* the judge died before the line above could take effect */
+  if (!parent_lives(report_pipe)) _exit(127); /* the judge died before the line above could take effect */
   if (ok) {
-    int placed = place_fds(options, null_fd, output_fd, report_fd);
+    int placed = place_fds(options, null_fd, output_fd, report);
     ok = placed >= 0;
     if (ok) report = placed;
   }
@@ -149,16 +158,24 @@ static int wait_for_exec(int report_fd) {
   return got == (ssize_t)sizeof reason ? reason : 0;
 }
 
-static kf_status start(const kf_child_options *options, kf_child *child, int null_fd, const int report[2],
-                       kf_err *err) {
+/* In namespaces of its own where it shall have them and the machine gives them, else plainly. */
+static pid_t fork_child(const kf_child_options *options, bool enclose, kf_child *child) {
+  pid_t pid = enclose ? kf__upper_clone(options->may_fork) : -1;
+  child->enclosed = pid >= 0;
+  return child->enclosed ? pid : fork();
+}
+
+/* One attempt to start it; a failure leaves no process. */
+static kf_status start(const kf_child_options *options, bool enclose, kf_child *child, int null_fd,
+                       const int report[2], kf_err *err) {
   sigset_t all, before;
   sigfillset(&all);
   /* Registered before another thread can look for strays: to it the new child would be one. */
   pthread_mutex_lock(&registry_lock);
   /* No handler of the judge may run in the child before its dispositions are reset. */
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pid_t parent = getpid(), pid = fork();
-  if (pid == 0) run_child(options, parent, null_fd, child->output_fd, report[1]);
+  pid_t pid = fork_child(options, enclose, child);
+  if (pid == 0) run_child(options, null_fd, child->output_fd, report);
   int fork_errno = errno;
   if (pid > 0) {
     child->pid = pid;
@@ -177,45 +194,63 @@ static kf_status start(const kf_child_options *options, kf_child *child, int nul
   kill(pid, SIGKILL);
   while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
   }
+  registry_remove(child);
+  if (child->pidfd >= 0) close(child->pidfd);
+  child->pidfd = -1;
   if (reason == 0) return kf_fail(err, KF_EIO, "child: pidfd: %s", strerror(pidfd_errno));
   return kf_fail(err, reason == ENOENT ? KF_ENOTFOUND : KF_EIO, "child: cannot start %s: %s",
                  options->executable ? options->executable : "this program", strerror(reason));
 }
 
+static kf_status start_reported(const kf_child_options *options, bool enclose, kf_child *child, int null_fd,
+                                kf_err *err) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return kf_fail(err, KF_EIO, "child: pipe: %s", strerror(errno));
+  kf_status status = start(options, enclose, child, null_fd, report, err);
+  if (status != KF_OK && child->pid == 0) close(report[1]); /* there was no fork: else start has closed it */
+  close(report[0]);
+  return status;
+}
+
 kf_status kf_child_spawn(const kf_child_options *options, kf_child **ret_child, kf_err *err) {
   if (options->nfds < 0 || options->nfds > KF_CHILD_FDS_MAX || !options->argv || !options->argv[0])
     return kf_fail(err, KF_EBUG, "child: no program or too many descriptors");
-  int report[2] = {-1, -1}, null_fd = -1;
+  int null_fd = -1;
   kf_child *child = kf_calloc(1, sizeof *child);
   if (!child) return kf_nomem(err);
   child->pidfd = child->output_fd = -1;
   child->rss_bytes = options->rss_bytes;
   child->may_fork = options->may_fork;
+  child->idle_priority = options->idle_priority;
   child->oom_kills = kf__proc_oom_kills();
   kf_status status = make_output(&child->output_fd, err);
   if (status == KF_OK && (null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
     status = kf_fail(err, KF_EIO, "child: /dev/null: %s", strerror(errno));
-  if (status == KF_OK && pipe2(report, O_CLOEXEC) != 0)
-    status = kf_fail(err, KF_EIO, "child: pipe: %s", strerror(errno));
   /* Orphans of a child come to this process instead of init, so that they can be found and reaped. */
   if (status == KF_OK && prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
-    status = kf_fail(err, KF_EIO, "child: subreaper: %s", strerror(errno));
+    status = kf_fail(err, KF_EIO, "child: prctl: %s", strerror(errno));
   if (status == KF_OK) {
-    status = start(options, child, null_fd, report, err);
-    report[1] = status == KF_OK || child->pid > 0 ? -1 : report[1];
+    status = start_reported(options, options->foreign, child, null_fd, err);
+    /* Root's children have no privileges in there: a folder that only privileges open fails them. */
+    if (status != KF_OK && child->enclosed) {
+      child->pid = 0;
+      status = start_reported(options, false, child, null_fd, err);
+    }
   }
   if (null_fd >= 0) close(null_fd);
-  if (report[0] >= 0) close(report[0]);
-  if (report[1] >= 0) close(report[1]);
   if (status != KF_OK) {
-    registry_remove(child);
-    if (child->pidfd >= 0) close(child->pidfd);
     if (child->output_fd >= 0) close(child->output_fd);
     kf_free(child);
     return status;
   }
   *ret_child = child;
   return KF_OK;
+}
+
+void kf_child_enforced(const kf_child *child, const char *said, char ret_enforced[KF_SANDBOX_TEXT_MAX]) {
+  enum { SAID_MAX = 80 };
+  snprintf(ret_enforced, KF_SANDBOX_TEXT_MAX, "%.*s%s%s", SAID_MAX, said,
+           said[0] && child->enclosed ? " " : "", child->enclosed ? kf__upper_words(child->may_fork) : "");
 }
 
 pid_t kf_child_pid(const kf_child *child) {

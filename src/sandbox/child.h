@@ -9,10 +9,11 @@
 #define KF_SANDBOX_CHILD_H
 
 #include "base/buf.h"
+#include "sandbox/sandbox.h"
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { KF_CHILD_FDS_MAX = 8, KF_CHILD_OUTPUT_MAX = 65536, KF_CHILD_PROCESSES_MAX = 256 };
+enum { KF_CHILD_FDS_MAX = 8, KF_CHILD_OUTPUT_MAX = 65536, KF_CHILD_PROCESSES_MAX = 32 };
 
 typedef struct {
   const char *executable;    /* NULL: /proc/self/exe */
@@ -28,12 +29,16 @@ typedef struct {
   int64_t file_bytes;      /* RLIMIT_FSIZE; 0: no limit */
   bool may_fork;           /* it may start processes: they count too, for rss_bytes and up to
                               KF_CHILD_PROCESSES_MAX; without it only the leader is looked at */
+  bool foreign;            /* it will run foreign code: namespaces of its own where the machine has them */
   int64_t rss_bytes;       /* polled by the parent in kf_child_poll; 0: no limit */
 } kf_child_options;
 
 typedef struct kf_child kf_child;
 
 kf_status kf_child_spawn(const kf_child_options *options, kf_child **ret_child, kf_err *err);
+/* All that encloses it: what it `said` it has put on itself (kf_sandbox_enter) and what the parent put around
+ * it: "seccomp landlock rlimits namespaces(user,net,ipc,uts)". */
+void kf_child_enforced(const kf_child *child, const char *said, char ret_enforced[KF_SANDBOX_TEXT_MAX]);
 pid_t kf_child_pid(const kf_child *child);
 int kf_child_pidfd(const kf_child *child); /* readable when it ended; for poll loops */
 
@@ -58,6 +63,10 @@ typedef struct {
   bool over_processes; /* killed because it had started more than KF_CHILD_PROCESSES_MAX processes */
 } kf_exit;
 
+/* `work` is called whenever kf_child_poll looks at a child that runs on, thus also while some wait for an
+ * answer lasts: the owner of several children keeps the limits of the others there. Not called again from
+ * within itself. NULL: nothing. One per process. */
+void kf_child_meanwhile(void (*work)(void *context), void *context);
 /* Non-blocking look: reaps if it ended; kills it if it is over rss_bytes or has started too many processes.
  * (RLIMIT_NPROC would count all processes of the user, and does not bind root.) */
 kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err);
@@ -69,6 +78,8 @@ kf_status kf_child_output(kf_child *child, kf_buf *buf, kf_err *err);
  * an idle-priority child waits, and its wall time says little. 0 where the kernel does not tell. */
 int64_t kf_child_starved_ns(const kf_child *child);
 
+/* It was killed, and neither by us nor for memory or number. */
+bool kf_exit_from_outside(const kf_exit *exit);
 /* "killed by signal 11 (segmentation fault)", "exited with code 3" */
 void kf_exit_text(const kf_exit *exit, char *ret_text, size_t size);
 

@@ -9,6 +9,8 @@ struct kf_child {
   int pidfd, output_fd;
   int64_t rss_bytes;
   uint64_t oom_kills; /* the system's counter at the start */
+  bool idle_priority;
+  bool enclosed; /* has namespaces of its own */
   bool may_fork, kill_asked, over_memory, over_processes, ended;
   kf_exit exit;   /* valid when ended */
   kf_child *next; /* registry of live children of this process */
@@ -19,6 +21,10 @@ struct kf_child {
  * was handed to us as subreaper. */
 void kf__child_each_stray(void (*visit)(pid_t pid, void *context), void *context);
 
+/* As fork, into namespaces of the child's own; -1 with errno where the machine (or the settings) refuses. */
+pid_t kf__upper_clone(bool may_fork);
+const char *kf__upper_words(bool may_fork); /* for "enforced" */
+
 typedef struct {
   pid_t *pids;
   int count;
@@ -28,6 +34,8 @@ typedef struct {
 kf_status kf__proc_descendants(pid_t root, kf__pid_list *ret_list, kf_err *err);
 /* Calls `visit` for every process: pid, parent, group. */
 void kf__proc_each(void (*visit)(pid_t pid, pid_t parent, pid_t group, void *context), void *context);
+/* Calls `visit` for every thread of a process. */
+void kf__proc_each_thread(pid_t pid, void (*visit)(pid_t tid));
 int64_t kf__proc_rss_bytes(pid_t pid); /* -1 unknown */
 uint64_t kf__proc_oom_kills(void);     /* of the whole system; 0 unknown */
 

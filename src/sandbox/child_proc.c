@@ -115,6 +115,16 @@ kf_status kf__proc_descendants(pid_t root, kf__pid_list *ret_list, kf_err *err) 
   return KF_OK;
 }
 
+void kf__proc_each_thread(pid_t pid, void (*visit)(pid_t tid)) {
+  char path[48];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR *dir = opendir(path);
+  if (!dir) return;
+  for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
+    if (isdigit((unsigned char)entry->d_name[0])) visit((pid_t)strtol(entry->d_name, NULL, 10));
+  closedir(dir);
+}
+
 int64_t kf__proc_rss_bytes(pid_t pid) {
   char path[48], text[128];
   snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);

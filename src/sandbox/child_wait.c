@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -90,6 +91,24 @@ static void look_at_limits(kf_child *child) {
   child->over_memory = child->rss_bytes > 0 && sum > child->rss_bytes && !child->over_processes;
 }
 
+static struct {
+  void (*work)(void *context);
+  void *context;
+} meanwhile;
+
+void kf_child_meanwhile(void (*work)(void *context), void *context) {
+  meanwhile.work = work;
+  meanwhile.context = context;
+}
+
+static void work_meanwhile(void) {
+  static bool busy;
+  if (busy || !meanwhile.work) return;
+  busy = true;
+  meanwhile.work(meanwhile.context);
+  busy = false;
+}
+
 kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
   siginfo_t info;
   if (!child->ended && leader_ended(child, &info)) KF_TRY(finish(child, &info, err));
@@ -97,6 +116,7 @@ kf_status kf_child_poll(kf_child *child, kf_exit *ret_exit, kf_err *err) {
     look_at_limits(child);
     if (child->over_memory || child->over_processes) KF_TRY(kf_child_kill(child, err));
   }
+  if (!child->ended) work_meanwhile();
   *ret_exit = child->ended ? child->exit : (kf_exit){.kind = KF_EXIT_RUNNING};
   return KF_OK;
 }
@@ -140,7 +160,7 @@ kf_status kf_child_stop(kf_child *child, kf_err *err) {
   KF_TRY(kf_child_pause(child, err));
   int64_t deadline_ms = kf_now_ms() + STOP_LIMIT_MS;
   /* The state is reported once every thread of the leader has stopped. Yields first: it takes some ten
-   * microseconds. */
+   * microseconds, and a timer's slack alone is 50. */
   for (int round = 0;; round++) {
     siginfo_t info;
     memset(&info, 0, sizeof info);
@@ -149,8 +169,11 @@ kf_status kf_child_stop(kf_child *child, kf_err *err) {
     if (rc != 0 && errno != EINTR)
       return kf_fail(err, KF_EIO, "child %d: wait: %s", (int)child->pid, strerror(errno));
     if (kf_now_ms() > deadline_ms) return kf_fail(err, KF_EIO, "child %d: does not stop", (int)child->pid);
-    struct timespec pause = {.tv_nsec = round < 50 ? 10000 : 1000000};
-    nanosleep(&pause, NULL);
+    struct timespec pause = {.tv_nsec = round < 100 ? 10000 : 1000000};
+    if (round < 50)
+      sched_yield();
+    else
+      nanosleep(&pause, NULL);
   }
 }
 
@@ -159,6 +182,20 @@ kf_status kf_child_continue(kf_child *child, kf_err *err) {
   if (kill(-child->pid, SIGCONT) != 0 && errno != ESRCH)
     return kf_fail(err, KF_EIO, "child %d: continue: %s", (int)child->pid, strerror(errno));
   return KF_OK;
+}
+
+static void raise_thread(pid_t tid) {
+  const struct sched_param normal = {.sched_priority = 0};
+  sched_setscheduler(tid, SCHED_OTHER, &normal); /* where it is not allowed, the end only takes longer */
+}
+
+/* At idle priority a process also dies at that priority: giving back gigabytes would wait for an idle core.
+ */
+static void hurry(const kf_child *child, const kf__pid_list *below) {
+  if (!child->idle_priority) return;
+  kf__proc_each_thread(child->pid, raise_thread);
+  for (int i = 0; i < below->count; i++)
+    kf__proc_each_thread(below->pids[i], raise_thread);
 }
 
 kf_status kf_child_kill(kf_child *child, kf_err *err) {
@@ -170,6 +207,7 @@ kf_status kf_child_kill(kf_child *child, kf_err *err) {
     kill(-child->pid, SIGSTOP);
     kf__pid_list below = {0};
     kf_status listed = kf__proc_descendants(child->pid, &below, NULL);
+    hurry(child, &below);
     kill(-child->pid, SIGKILL);
     for (int i = 0; listed == KF_OK && i < below.count; i++)
       kill_one(below.pids[i], NULL);
@@ -178,6 +216,11 @@ kf_status kf_child_kill(kf_child *child, kf_err *err) {
       return kf_fail(err, KF_EIO, "child %d: does not end after SIGKILL", (int)child->pid);
   }
   return finish(child, &info, err);
+}
+
+bool kf_exit_from_outside(const kf_exit *end) {
+  return end->kind == KF_EXIT_SIGNAL && end->code == SIGKILL && !end->killed_by_us && !end->over_memory &&
+         !end->over_processes;
 }
 
 void kf_exit_text(const kf_exit *end, char *ret_text, size_t size) {

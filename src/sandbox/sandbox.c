@@ -53,6 +53,10 @@ kf_status kf_sandbox_enter(const kf_sandbox_policy *policy, char ret_enforced[KF
   return KF_OK;
 }
 
+bool kf_sandbox_has_filter(void) {
+  return kf__seccomp_available();
+}
+
 void kf_sandbox_probe(char ret_text[KF_SANDBOX_TEXT_MAX]) {
   int abi = kf__landlock_abi();
   char landlock[24] = "";

@@ -1,7 +1,7 @@
 /* sandbox_seccomp.c - the system call layer: allow-lists. What is not listed fails with EPERM, without side
  * effects.
  *
- * Nothing in the lists names another process (docs/internals/cheats.md, C3): no kill, ptrace, process_vm,
+ * Nothing in the lists names another process (docs/internals/cheats.md, row 37): no kill, ptrace, process_vm,
  * pidfd, prlimit of others, priorities or affinity; also not through fcntl (F_SETOWN would send SIGIO to any
  * process) or ioctl (FIOSETOWN). clone3 answers ENOSYS because its flags lie in memory where a filter cannot
  * see them: glibc then uses clone. */
@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -179,15 +180,29 @@ static int allow_values(scmp_filter_ctx filter, int call, unsigned index, const 
   return 0;
 }
 
+/* raise and abort, and what glibc sends to threads (32 cancels, 33 changes ids); another process's threads
+ * cannot be named. Not SIGKILL: who ends by that was ended by others. */
+static int allow_own_signals(scmp_filter_ctx filter, uint64_t self) {
+  static const uint64_t signals[] = {SIGABRT, SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                     SIGTRAP, SIGTERM, SIGUSR1, 32,     33};
+  int rc = 0;
+  for (size_t i = 0; i < KF_COUNTOF(signals) && rc == 0; i++) {
+    struct scmp_arg_cmp match[] = {
+        {.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = UINT32_MAX, .datum_b = self},
+        {.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = UINT32_MAX, .datum_b = signals[i]}};
+    rc = allow(filter, SCMP_SYS(tgkill), 2, match);
+  }
+  return rc;
+}
+
 static int allow_conditional(scmp_filter_ctx filter) {
-  const uint64_t self[] = {(uint64_t)getpid()}, self_or_zero[] = {0, (uint64_t)getpid()};
+  const uint64_t self = (uint64_t)getpid(), self_or_zero[] = {0, (uint64_t)getpid()};
   const uint64_t controls[] = {F_DUPFD,      F_GETFD,         F_SETFD,      F_GETFL,     F_SETFL,
                                F_GETLK,      F_SETLK,         F_SETLKW,     F_OFD_GETLK, F_OFD_SETLK,
                                F_OFD_SETLKW, F_DUPFD_CLOEXEC, F_GETPIPE_SZ, F_GET_SEALS};
   const uint64_t ioctls[] = {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
   const uint64_t prctls[] = {PR_SET_NAME, PR_GET_NAME, PR_SET_VMA, PR_GET_DUMPABLE};
-  /* raise and abort; another process's threads cannot be named. */
-  int rc = allow_values(filter, SCMP_SYS(tgkill), 0, self, 1);
+  int rc = allow_own_signals(filter, self);
   if (rc == 0) rc = allow_values(filter, SCMP_SYS(fcntl), 1, controls, KF_COUNTOF(controls));
   if (rc == 0) rc = allow_values(filter, SCMP_SYS(ioctl), 1, ioctls, KF_COUNTOF(ioctls));
   if (rc == 0) rc = allow_values(filter, SCMP_SYS(prctl), 0, prctls, KF_COUNTOF(prctls));
@@ -201,12 +216,14 @@ static int allow_conditional(scmp_filter_ctx filter) {
 }
 
 /* Threads are clones that share everything and are no new process. */
-static int allow_threads_only(scmp_filter_ctx filter) {
+static int allow_threads(scmp_filter_ctx filter) {
   const uint64_t shared = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
   struct scmp_arg_cmp match[] = {{.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = shared, .datum_b = shared}};
-  int rc = allow(filter, SCMP_SYS(clone), 1, match);
-  if (rc != 0) return rc;
-  /* Reading one's own limits, never setting any. */
+  return allow(filter, SCMP_SYS(clone), 1, match);
+}
+
+/* Reading one's own limits, never setting any. */
+static int allow_own_limits(scmp_filter_ctx filter) {
   struct scmp_arg_cmp own[] = {{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = 0},
                                {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = 0}};
   return allow(filter, SCMP_SYS(prlimit64), 2, own);
@@ -242,7 +259,8 @@ kf_status kf__seccomp_enter(kf_sandbox_profile profile, bool *ret_on, kf_err *er
   if (rc == 0) rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
   if (rc == 0) rc = allow_names(filter, common_calls);
   if (rc == 0) rc = allow_conditional(filter);
-  if (rc == 0) rc = profile == KF_PROFILE_BUILDER ? allow_processes(filter) : allow_threads_only(filter);
+  if (rc == 0) rc = profile == KF_PROFILE_BUILDER ? allow_processes(filter) : allow_own_limits(filter);
+  if (rc == 0 && (profile == KF_PROFILE_RUNNER || profile == KF_PROFILE_ORACLE)) rc = allow_threads(filter);
   if (rc == 0) rc = seccomp_load(filter);
   seccomp_release(filter);
   if (rc != 0) return kf_fail(err, KF_EIO, "sandbox: seccomp: %s", strerror(-rc));

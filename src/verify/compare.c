@@ -16,15 +16,15 @@ enum { CHUNK = 512 };
 
 /* ---- limits ---- */
 
-typedef struct {
-  double spacing_min, normal_min, largest;
-} float_range;
-
-static const float_range ranges[] = {
+static const kf_float_range ranges[] = {
     [KF_TYPE_F64] = {0x1p-1074, DBL_MIN, DBL_MAX}, [KF_TYPE_F32] = {0x1p-149, FLT_MIN, FLT_MAX},
     [KF_TYPE_F16] = {0x1p-24, 0x1p-14, 65504},     [KF_TYPE_BF16] = {0x1p-133, 0x1p-126, 0x1.FEp127},
     [KF_TYPE_E4M3] = {0x1p-9, 0x1p-6, 448},        [KF_TYPE_E5M2] = {0x1p-16, 0x1p-14, 57344},
 };
+
+const kf_float_range *kf__float_range(kf_type type) {
+  return &ranges[type];
+}
 
 static bool narrow(kf_type type) {
   return type == KF_TYPE_F16 || type == KF_TYPE_E4M3 || type == KF_TYPE_E5M2;
@@ -38,7 +38,7 @@ kf_status kf__limit_init(kf_limit *limit, const kf_tolerance *tolerance, double 
                       .widen = widen,
                       .largest = HUGE_VAL};
   if (!kf_type_is_float(tolerance->type)) return KF_OK;
-  const float_range *range = &ranges[tolerance->type];
+  const kf_float_range *range = &ranges[tolerance->type];
   double u_acc = tolerance->type == KF_TYPE_F64 ? 0x1p-53 : 0x1p-24;
   double depth = tolerance->depth > 1 ? (double)tolerance->depth : 1;
   limit->u_out = kf_type_roundoff(tolerance->type);
@@ -71,7 +71,7 @@ static inline double allowed_calibrated(const kf_limit *limit, double want) {
   return limit->widen * 8 * (spacing > e_float ? spacing : e_float);
 }
 
-double kf__limit_allowed(const kf_limit *limit, int64_t index, double want) {
+static double allowed_by_kind(const kf_limit *limit, int64_t index, double want) {
   switch (limit->kind) {
   case KF_ERROR_LINEAR:
     return allowed_linear(limit, want, limit->tolerance->scale[index]);
@@ -81,6 +81,14 @@ double kf__limit_allowed(const kf_limit *limit, int64_t index, double want) {
     break;
   }
   return 0;
+}
+
+double kf__limit_allowed(const kf_limit *limit, int64_t index, double want) {
+  double allowed = allowed_by_kind(limit, index, want);
+  const double *slack = limit->tolerance->slack;
+  if (slack == NULL || limit->kind == KF_ERROR_EXACT) return allowed;
+  double raised = limit->widen * slack[index];
+  return raised > allowed ? raised : allowed;
 }
 
 double kf_tolerance_at(const kf_tolerance *tolerance, int64_t index, double want) {
@@ -120,6 +128,7 @@ static bool ties(const kf_tolerance *tolerance, int64_t index, double got, doubl
 }
 
 double kf__limit_ratio(const kf_limit *limit, int64_t index, double got, double want) {
+  if (limit->tolerance->slack != NULL && isinf(limit->tolerance->slack[index])) return 0;
   if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : HUGE_VAL;
   bool at_end = same_sign(got, want) && fabs(got) >= limit->largest;
   if (isinf(want)) {
@@ -237,6 +246,7 @@ static bool chunk_exact(const kf_limit *limit, const double *got, const double *
 static bool chunk_right(const kf_limit *limit, int64_t first, const double *got, const double *want,
                         int64_t count, double *ret_worst) {
   *ret_worst = 0;
+  if (limit->tolerance->slack != NULL) return false; /* small arrays only: element by element */
   switch (limit->kind) {
   case KF_ERROR_LINEAR:
     return chunk_linear(limit, first, got, want, count, ret_worst);

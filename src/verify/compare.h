@@ -17,6 +17,9 @@ typedef struct {
   int64_t depth; /* linear: K */
   /* linear: s_i = sum |a||b| from the reference on absolute values, one per element (oracle.h) */
   const double *scale;
+  /* optional, one per element: the least that is allowed where errors are (linear, calibrated); an element of
+   * infinite slack is not compared at all, whatever the compare. See expected.h. */
+  const double *slack;
   /* argmax, optional: the values that output i chose from are choices[i * nchoices ..]; an index whose value
    * ties with the expected one within u_acc is right too. NULL: only the expected index is. */
   const double *choices;
@@ -26,6 +29,7 @@ typedef struct {
 /* The allowed error of element i whose expected value is `want` (docs/internals/evaluator.md, Tolerance):
  *   linear      2 (u_out |y| + 6 sqrt(K) u_acc s_i) + tiny
  *   calibrated  8 max(e_float, ulp(y))
+ *   each raised to slack[i] where there is one
  *   exact       0; so too for integer types and every compare but bound and set
  * u_out is the unit roundoff of the type; u_acc that of fp32 for f32 and narrower types, of fp64 for f64;
  * tiny the smallest normal number of f64, f32, bf16 (a device may flush below it), the smallest subnormal of

@@ -6,6 +6,11 @@
 #include "verify/compare.h"
 
 typedef struct {
+  double spacing_min, normal_min, largest; /* smallest subnormal, smallest normal, largest finite value */
+} kf_float_range;
+const kf_float_range *kf__float_range(kf_type type); /* of a float type */
+
+typedef struct {
   const kf_tolerance *tolerance;
   kf_error_kind kind;  /* what applies to this type and compare */
   double widen;        /* every tolerance times this */

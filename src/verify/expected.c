@@ -2,6 +2,7 @@
 #include "verify/expected.h"
 
 #include "base/alloc.h"
+#include "verify/expected_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static bool is_output(const kf_task *task, int arg) {
   return task->args[arg].role == KF_ROLE_OUT || task->args[arg].role == KF_ROLE_INOUT;
 }
 
-static void free_doubles(double *arrays[KF_ARGS_MAX]) {
+void kf__expected_free_arrays(double *arrays[KF_ARGS_MAX]) {
   for (int a = 0; a < KF_ARGS_MAX; a++)
     kf_free(arrays[a]);
 }
@@ -42,8 +43,8 @@ static double *to_doubles(kf_type type, const void *raw, int64_t count) {
 }
 
 /* Outputs of the initial kernel as doubles; KF_ENOTFOUND passes through. */
-static kf_status run_initial(const kf_expected_source *source, kf_inputs *inputs,
-                             double *ret_values[KF_ARGS_MAX], kf_err *err) {
+kf_status kf__expected_run_initial(const kf_expected_source *source, kf_inputs *inputs,
+                                   double *ret_values[KF_ARGS_MAX], kf_err *err) {
   void *raw[KF_ARGS_MAX] = {0};
   kf_status status = source->run_initial(source->context, inputs, raw, err);
   for (int a = 0; a < inputs->task->nargs && status == KF_OK; a++) {
@@ -53,27 +54,20 @@ static kf_status run_initial(const kf_expected_source *source, kf_inputs *inputs
   }
   free_raw(raw);
   if (status != KF_OK) {
-    free_doubles(ret_values);
+    kf__expected_free_arrays(ret_values);
     memset(ret_values, 0, sizeof(double *) * KF_ARGS_MAX);
   }
   return status;
 }
 
-static kf_status run_reference(const kf_expected_source *source, const kf_inputs *inputs, int precision,
-                               double *ret_values[KF_ARGS_MAX], kf_err *err) {
+kf_status kf__expected_run(const kf_expected_source *source, kf_inputs *inputs, int precision,
+                           double *ret_values[KF_ARGS_MAX], kf_err *err) {
+  if (!source->oracle) return kf__expected_run_initial(source, inputs, ret_values, err);
   const void *pointers[KF_ARGS_MAX];
   int64_t ns = 0;
   kf_inputs_pointers(inputs, pointers);
   return kf_oracle_run(source->oracle, inputs->symbols, pointers, precision, source->timeout_ms, ret_values,
                        &ns, err);
-}
-
-static void raise_errors(const kf_inputs *inputs, kf_expected *expected, double *const honest[KF_ARGS_MAX]) {
-  for (int a = 0; a < inputs->task->nargs; a++) {
-    if (!expected->want[a] || !honest[a]) continue;
-    double e = largest_error(honest[a], expected->want[a], inputs->elements[a]);
-    if (e > expected->e_float[a]) expected->e_float[a] = e;
-  }
 }
 
 static int64_t smallest_output(const kf_inputs *inputs, const kf_expected *expected) {
@@ -83,19 +77,45 @@ static int64_t smallest_output(const kf_inputs *inputs, const kf_expected *expec
   return smallest;
 }
 
+/* The largest errors of an output so far, by argument. */
+static void raise_errors(const kf_inputs *inputs, const kf_expected *expected,
+                         double *const values[KF_ARGS_MAX], double errors[KF_ARGS_MAX]) {
+  for (int a = 0; a < inputs->task->nargs; a++) {
+    if (!expected->want[a] || !values[a]) continue;
+    double e = largest_error(values[a], expected->want[a], inputs->elements[a]);
+    if (e > errors[a]) errors[a] = e;
+  }
+}
+
+/* One sample of both: the float reference and, where there is one, the initial kernel. */
+static kf_status sample_errors(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
+                               kf_honest *honest, double e_initial[KF_ARGS_MAX], kf_err *err) {
+  KF_TRY(kf__expected_run(source, inputs, 32, honest->reference, err));
+  raise_errors(inputs, expected, honest->reference, expected->e_float);
+  kf_err why = {.code = KF_OK};
+  kf_status status = kf__expected_run_initial(source, inputs, honest->initial, &why);
+  if (status == KF_OK) raise_errors(inputs, expected, honest->initial, e_initial);
+  if (status == KF_OK || status == KF_ENOTFOUND) return KF_OK;
+  return kf_fail(err, status, "%s", why.msg);
+}
+
+static void honest_done(kf_honest *honest) {
+  kf__expected_free_arrays(honest->reference);
+  kf__expected_free_arrays(honest->initial);
+}
+
 /* The largest of a few rounding errors can be near zero by luck: one sum is one sample. Inputs moved by half
- * an ulp round differently, so each run of the float reference on them is another sample. */
+ * an ulp round differently, so each run on them is another sample. */
 static kf_status sample_small_outputs(const kf_expected_source *source, kf_inputs *inputs,
-                                      kf_expected *expected, kf_err *err) {
+                                      kf_expected *expected, double e_initial[KF_ARGS_MAX], kf_err *err) {
   kf_status status = KF_OK;
   int draws = smallest_output(inputs, expected) < SMALL_OUTPUT ? SMALL_OUTPUT_DRAWS : 0;
   for (int p = 0; p < draws && status == KF_OK; p++) {
-    double *honest[KF_ARGS_MAX] = {0};
+    kf_honest moved = {0};
     KF_TRY(kf_inputs_fill(inputs, expected->seed, expected->family, err));
     kf_inputs_perturb(inputs, expected->seed + (uint64_t)p, HALF_ULP_EXPONENT);
-    status = run_reference(source, inputs, 32, honest, err);
-    if (status == KF_OK) raise_errors(inputs, expected, honest);
-    free_doubles(honest);
+    status = sample_errors(source, inputs, expected, &moved, e_initial, err);
+    honest_done(&moved);
   }
   KF_TRY(status);
   return draws ? kf_inputs_fill(inputs, expected->seed, expected->family, err) : KF_OK;
@@ -104,28 +124,20 @@ static kf_status sample_small_outputs(const kf_expected_source *source, kf_input
 /* The initial kernel's error counts up to a multiple of the float reference's: a wrong one must not widen the
  * net. */
 static void raise_by_initial(const kf_inputs *inputs, kf_expected *expected,
-                             double *const initial[KF_ARGS_MAX]) {
-  for (int a = 0; a < inputs->task->nargs; a++) {
-    if (!expected->want[a] || !initial[a]) continue;
-    double e = largest_error(initial[a], expected->want[a], inputs->elements[a]);
-    if (e > expected->e_float[a]) expected->e_float[a] = fmin(e, INITIAL_ERROR_CAP * expected->e_float[a]);
-  }
+                             const double e_initial[KF_ARGS_MAX]) {
+  for (int a = 0; a < inputs->task->nargs; a++)
+    if (e_initial[a] > expected->e_float[a])
+      expected->e_float[a] = fmin(e_initial[a], INITIAL_ERROR_CAP * expected->e_float[a]);
 }
 
+/* `honest` keeps what the float reference and the initial kernel gave on the inputs themselves. */
 static kf_status calibrate_by_float(const kf_expected_source *source, kf_inputs *inputs,
-                                    kf_expected *expected, kf_err *err) {
-  double *honest[KF_ARGS_MAX] = {0}, *initial[KF_ARGS_MAX] = {0};
-  KF_TRY(sample_small_outputs(source, inputs, expected, err));
-  kf_status status = run_reference(source, inputs, 32, honest, err);
-  if (status == KF_OK) raise_errors(inputs, expected, honest);
-  if (status == KF_OK) {
-    status = run_initial(source, inputs, initial, err);
-    if (status == KF_OK) raise_by_initial(inputs, expected, initial);
-    if (status == KF_ENOTFOUND) status = KF_OK;
-  }
-  free_doubles(honest);
-  free_doubles(initial);
-  return status;
+                                    kf_expected *expected, kf_honest *honest, kf_err *err) {
+  double e_initial[KF_ARGS_MAX] = {0};
+  KF_TRY(sample_small_outputs(source, inputs, expected, e_initial, err));
+  KF_TRY(sample_errors(source, inputs, expected, honest, e_initial, err));
+  raise_by_initial(inputs, expected, e_initial);
+  return KF_OK;
 }
 
 static kf_status calibrate_by_perturbation(const kf_expected_source *source, kf_inputs *inputs,
@@ -135,13 +147,13 @@ static kf_status calibrate_by_perturbation(const kf_expected_source *source, kf_
     double *moved[KF_ARGS_MAX] = {0};
     KF_TRY(kf_inputs_fill(inputs, expected->seed, expected->family, err));
     kf_inputs_perturb(inputs, expected->seed + (uint64_t)p, ULP_EXPONENT);
-    status = run_initial(source, inputs, moved, err);
+    status = kf__expected_run_initial(source, inputs, moved, err);
     for (int a = 0; a < inputs->task->nargs && status == KF_OK; a++) {
       if (!moved[a]) continue;
       double e = largest_error(moved[a], expected->want[a], inputs->elements[a]);
       if (e > expected->e_float[a]) expected->e_float[a] = e;
     }
-    free_doubles(moved);
+    kf__expected_free_arrays(moved);
   }
   if (status != KF_OK) return status;
   return kf_inputs_fill(inputs, expected->seed, expected->family, err);
@@ -150,11 +162,25 @@ static kf_status calibrate_by_perturbation(const kf_expected_source *source, kf_
 static kf_status linear_scale(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
                               kf_err *err) {
   kf_inputs_absolute(inputs);
-  if (source->oracle)
-    KF_TRY(run_reference(source, inputs, 64, expected->scale, err));
-  else
-    KF_TRY(run_initial(source, inputs, expected->scale, err));
+  KF_TRY(kf__expected_run(source, inputs, 64, expected->scale, err));
   return kf_inputs_fill(inputs, expected->seed, expected->family, err);
+}
+
+static bool all_integers(const double *values, int64_t count, double below) {
+  for (int64_t i = 0; i < count; i++)
+    if (!(fabs(values[i]) < below) || values[i] != nearbyint(values[i])) return false;
+  return true;
+}
+
+/* Every partial sum in every order is an integer of at most s, so it is exact. */
+static void exact_gate(const kf_inputs *inputs, kf_expected *expected) {
+  for (int a = 0; a < inputs->task->nargs && expected->family == KF_FAMILY_INTEGERS; a++) {
+    kf_type type = inputs->task->args[a].type;
+    if (!expected->want[a] || !expected->scale[a] || !kf_type_is_float(type)) continue;
+    double below = 1 / kf_type_roundoff(type);
+    expected->exact[a] = all_integers(expected->want[a], inputs->elements[a], below) &&
+                         all_integers(expected->scale[a], inputs->elements[a], below);
+  }
 }
 
 static bool lookup_symbol(void *context, const char *name, kf_value *ret_value) {
@@ -165,27 +191,77 @@ static bool lookup_symbol(void *context, const char *name, kf_value *ret_value) 
   return true;
 }
 
-static kf_status fill_expected(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
-                               kf_err *err) {
+/* The first input array whose shape begins with that of the output: what an argmax of it chose from. */
+static int chosen_from(const kf_inputs *inputs, int arg) {
   const kf_task *task = inputs->task;
-  KF_TRY(kf_inputs_fill(inputs, expected->seed, expected->family, err));
-  if (source->oracle)
-    KF_TRY(run_reference(source, inputs, 64, expected->want, err));
-  else
-    KF_TRY(run_initial(source, inputs, expected->want, err));
-  switch (task->error_kind) {
+  int rank = task->args[arg].rank;
+  for (int a = 0; a < task->nargs; a++) {
+    if (task->args[a].role != KF_ROLE_IN || task->args[a].rank <= rank) continue;
+    if (memcmp(inputs->shape[a], inputs->shape[arg], sizeof(int64_t) * (size_t)rank) == 0) return a;
+  }
+  return -1;
+}
+
+static kf_status keep_choices(const kf_inputs *inputs, kf_expected *expected, kf_err *err) {
+  const void *pointers[KF_ARGS_MAX];
+  kf_inputs_pointers(inputs, pointers);
+  for (int a = 0; a < inputs->task->nargs; a++) {
+    if (!expected->want[a] || inputs->task->compare[a] != KF_COMPARE_ARGMAX || inputs->elements[a] < 1)
+      continue;
+    int from = chosen_from(inputs, a);
+    if (from < 0) continue;
+    expected->choices[a] = to_doubles(inputs->task->args[from].type, pointers[from], inputs->elements[from]);
+    if (!expected->choices[a]) return kf_nomem(err);
+    expected->nchoices[a] = inputs->elements[from] / inputs->elements[a];
+  }
+  return KF_OK;
+}
+
+/* linear: K; 1 for other kinds. */
+static kf_status find_depth(const kf_inputs *inputs, int64_t *ret_depth, kf_err *err) {
+  *ret_depth = 1;
+  if (!inputs->task->error_depth) return KF_OK;
+  return kf_expr_eval_int(inputs->task->error_depth, lookup_symbol, (void *)(uintptr_t)inputs, ret_depth,
+                          err);
+}
+
+static kf_status calibrate(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
+                           kf_honest *honest, kf_err *err) {
+  switch (inputs->task->error_kind) {
   case KF_ERROR_EXACT:
     return KF_OK;
   case KF_ERROR_LINEAR:
-    expected->depth = 1;
-    if (task->error_depth)
-      KF_TRY(kf_expr_eval_int(task->error_depth, lookup_symbol, inputs, &expected->depth, err));
-    return linear_scale(source, inputs, expected, err);
+    KF_TRY(find_depth(inputs, &expected->depth, err));
+    KF_TRY(linear_scale(source, inputs, expected, err));
+    exact_gate(inputs, expected);
+    return KF_OK;
   case KF_ERROR_CALIBRATED:
-    return source->oracle ? calibrate_by_float(source, inputs, expected, err)
+    return source->oracle ? calibrate_by_float(source, inputs, expected, honest, err)
                           : calibrate_by_perturbation(source, inputs, expected, err);
   }
-  return kf_fail(err, KF_EBUG, "unknown error kind %d", (int)task->error_kind);
+  return kf_fail(err, KF_EBUG, "unknown error kind %d", (int)inputs->task->error_kind);
+}
+
+static kf_status fill_expected(const kf_expected_source *source, kf_inputs *inputs, kf_expected *expected,
+                               kf_err *err) {
+  kf_honest honest = {0};
+  KF_TRY(kf_inputs_fill(inputs, expected->seed, expected->family, err));
+  KF_TRY(kf__expected_run(source, inputs, 64, expected->want, err));
+  kf_status status = calibrate(source, inputs, expected, &honest, err);
+  if (status == KF_OK && kf_family_is_stress(expected->family))
+    status = kf__expected_slack(source, inputs, expected, &honest, err);
+  honest_done(&honest);
+  return status == KF_OK ? keep_choices(inputs, expected, err) : status;
+}
+
+static void count_bytes(const kf_inputs *inputs, kf_expected *expected) {
+  expected->bytes = (int64_t)sizeof *expected;
+  for (int a = 0; a < inputs->task->nargs; a++) {
+    int arrays = (expected->want[a] != NULL) + (expected->scale[a] != NULL) + (expected->slack[a] != NULL);
+    int64_t elements = arrays * inputs->elements[a];
+    if (expected->choices[a]) elements += inputs->elements[a] * expected->nchoices[a];
+    expected->bytes += elements * (int64_t)sizeof(double);
+  }
 }
 
 kf_status kf_expected_make(const kf_expected_source *source, kf_inputs *inputs, uint64_t seed,
@@ -199,22 +275,30 @@ kf_status kf_expected_make(const kf_expected_source *source, kf_inputs *inputs, 
     kf_expected_free(expected);
     return kf_err_context(err, status, "expected output of %s", inputs->case_text);
   }
+  count_bytes(inputs, expected);
   *ret_expected = expected;
   return KF_OK;
 }
 
 void kf_expected_free(kf_expected *expected) {
   if (!expected) return;
-  free_doubles(expected->want);
-  free_doubles(expected->scale);
+  kf__expected_free_arrays(expected->want);
+  kf__expected_free_arrays(expected->scale);
+  kf__expected_free_arrays(expected->slack);
+  kf__expected_free_arrays(expected->choices);
   kf_free(expected);
 }
 
 kf_tolerance kf_expected_tolerance(const kf_expected *expected, const kf_task *task, int arg) {
-  return (kf_tolerance){.compare = is_output(task, arg) ? task->compare[arg] : KF_COMPARE_EXACT,
+  kf_compare compare = is_output(task, arg) ? task->compare[arg] : KF_COMPARE_EXACT;
+  if (expected->exact[arg] && compare == KF_COMPARE_BOUND) compare = KF_COMPARE_EXACT;
+  return (kf_tolerance){.compare = compare,
                         .kind = task->error_kind,
                         .type = task->args[arg].type,
                         .e_float = expected->e_float[arg],
                         .depth = expected->depth,
-                        .scale = expected->scale[arg]};
+                        .scale = expected->scale[arg],
+                        .slack = expected->slack[arg],
+                        .choices = expected->choices[arg],
+                        .nchoices = expected->nchoices[arg]};
 }

@@ -20,10 +20,31 @@ static const char *const family_names[KF_FAMILY_COUNT] = {
     [KF_FAMILY_SHIFTED] = "shifted",
     [KF_FAMILY_TINY] = "tiny",
     [KF_FAMILY_INTEGERS] = "integers",
+    [KF_FAMILY_HUGE] = "huge",
+    [KF_FAMILY_LARGE] = "large",
+    [KF_FAMILY_OFFSET] = "offset",
+    [KF_FAMILY_SUBNORMAL] = "subnormal",
+    [KF_FAMILY_ZEROS] = "zeros",
+    [KF_FAMILY_EQUAL] = "equal",
+    [KF_FAMILY_ONE_HOT] = "one_hot",
+    [KF_FAMILY_ALTERNATING] = "alternating",
+    [KF_FAMILY_NAN_FIRST] = "nan_first",
+    [KF_FAMILY_NAN_MIDDLE] = "nan_middle",
+    [KF_FAMILY_NAN_LAST] = "nan_last",
+    [KF_FAMILY_INF_FIRST] = "inf_first",
+    [KF_FAMILY_INF_MIDDLE] = "inf_middle",
+    [KF_FAMILY_INF_LAST] = "inf_last",
+    [KF_FAMILY_MINUS_INF_FIRST] = "minus_inf_first",
+    [KF_FAMILY_MINUS_INF_MIDDLE] = "minus_inf_middle",
+    [KF_FAMILY_MINUS_INF_LAST] = "minus_inf_last",
 };
 
 const char *kf_family_name(kf_family family) {
   return (unsigned)family < KF_FAMILY_COUNT ? family_names[family] : "unknown";
+}
+
+bool kf_family_is_stress(kf_family family) {
+  return family >= KF_FAMILY_STRESS && family < KF_FAMILY_COUNT;
 }
 
 /* ---- random words ---- */
@@ -153,7 +174,7 @@ static void fill_real(const kf_fill_job *job) {
   value_map map = map_of(job);
   uint32_t words[CHUNK] = {0};
   float values[CHUNK];
-  for (int64_t first = 0; first < job->elements; first += CHUNK) {
+  for (int64_t first = job->begin; first < job->elements; first += CHUNK) {
     int64_t count = job->elements - first < CHUNK ? job->elements - first : CHUNK;
     kf__fill_words(job->seed, job->index, KF_FILL_PURPOSE, (uint64_t)first / 4, (count + 3) / 4, words);
     if (job->type == KF_TYPE_F32) {
@@ -163,6 +184,12 @@ static void fill_real(const kf_fill_job *job) {
     words_to_floats(&map, words, count, values);
     store_floats(job->type, job->data, first, values, count);
   }
+}
+
+void kf__fill_normal(const kf_fill_job *job) {
+  kf_fill_job normal = *job;
+  normal.family = KF_FAMILY_NORMAL;
+  fill_real(&normal);
 }
 
 /* ---- integers ---- */
@@ -181,7 +208,7 @@ void kf__fill_put_int(kf_type type, void *data, int64_t index, int64_t value) {
 static void fill_ints(const kf_fill_job *job, int64_t lo, uint64_t range) {
   uint32_t low[CHUNK] = {0}, high[CHUNK] = {0};
   bool wide = range > UINT32_MAX;
-  for (int64_t first = 0; first < job->elements; first += CHUNK) {
+  for (int64_t first = job->begin; first < job->elements; first += CHUNK) {
     int64_t count = job->elements - first < CHUNK ? job->elements - first : CHUNK;
     uint64_t block = (uint64_t)first / 4;
     kf__fill_words(job->seed, job->index, KF_FILL_PURPOSE, block, (count + 3) / 4, high);
@@ -236,7 +263,10 @@ kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint
   switch (spec->fill.kind) {
   case KF_FILL_NORMAL:
   case KF_FILL_UNIFORM:
-    fill_real(&job);
+    if (kf_family_is_stress(family) && kf_type_is_float(job.type))
+      kf__fill_stress(&job);
+    else
+      fill_real(&job);
     return KF_OK;
   case KF_FILL_INT:
     return fill_range(&job, spec->fill.lo, spec->fill.hi, err);
@@ -255,4 +285,31 @@ kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint
     return kf__fill_file(&job, err);
   }
   return kf_fail(err, KF_EBUG, "argument %s: fill kind %d", spec->name, (int)spec->fill.kind);
+}
+
+bool kf_fill_is_elementwise(const kf_arg_spec *arg) {
+  kf_fill_kind kind = arg->fill.kind;
+  return kind == KF_FILL_NORMAL || kind == KF_FILL_UNIFORM || kind == KF_FILL_INT || kind == KF_FILL_INDEX;
+}
+
+kf_status kf_fill_part(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, void *data,
+                       int64_t first, int64_t count, kf_err *err) {
+  const kf_arg_spec *spec = &task->args[arg];
+  kf_fill_job job = {.task = task,
+                     .arg = spec,
+                     .symbols = symbols,
+                     .index = arg,
+                     .seed = seed,
+                     .family = KF_FAMILY_DECLARED,
+                     .type = spec->type,
+                     .data = data,
+                     .begin = first,
+                     .elements = first + count};
+  if (!kf_fill_is_elementwise(spec) || first % 4 != 0)
+    return kf_fail(err, KF_EBUG, "argument %s: cannot be filled in part from %lld", spec->name,
+                   (long long)first);
+  if (spec->fill.kind == KF_FILL_INT) return fill_range(&job, spec->fill.lo, spec->fill.hi, err);
+  if (spec->fill.kind == KF_FILL_INDEX) return fill_range(&job, 0, symbols[spec->fill.symbol], err);
+  fill_real(&job);
+  return KF_OK;
 }

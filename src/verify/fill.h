@@ -11,8 +11,13 @@
 
 #include "task/task.h"
 
-/* The input families (docs/internals/cheats.md, C14). DECLARED is the task's own fill. The others apply
- * to float arrays filled with normal or uniform; integer and structured fills always stay as declared. */
+/* The input families (docs/internals/evaluator.md, Inputs; docs/internals/cheats.md, rows 14 and 17).
+ * DECLARED is the task's own fill. The others apply to float arrays filled with normal or uniform; integer
+ * and structured fills always stay as declared.
+ *
+ * The stress families are single-class inputs of the *first* such array of the task; the others are N(0,1),
+ * except with EQUAL, which makes every array constant. So a product stays in range, and a zero that a kernel
+ * pads with never meets an infinity of the other factor. */
 typedef enum {
   KF_FAMILY_DECLARED,
   KF_FAMILY_NORMAL,
@@ -21,8 +26,27 @@ typedef enum {
   KF_FAMILY_SHIFTED,  /* N(0,1) * 10 + 5 */
   KF_FAMILY_TINY,     /* 1e-3 scale */
   KF_FAMILY_INTEGERS, /* -3..3 (f64, f32) or -1..1: every partial sum of products exact */
+  KF_FAMILY_HUGE,     /* +-(1/2..1) of the largest value of the type over 16 sqrt(elements) */
+  KF_FAMILY_LARGE,    /* the same of its square root: squares stay in range */
+  KF_FAMILY_OFFSET, /* 2^(half of the type's digits, less 2) + N(0,1): the mean is large against the spread */
+  KF_FAMILY_SUBNORMAL,
+  KF_FAMILY_ZEROS, /* +0 and -0 */
+  KF_FAMILY_EQUAL, /* ties */
+  KF_FAMILY_ONE_HOT,
+  KF_FAMILY_ALTERNATING, /* +-2^(half of the type's digits), plus U(-1,1): cancels */
+  KF_FAMILY_NAN_FIRST,   /* N(0,1) with one NaN or infinity, in the first, middle or last element */
+  KF_FAMILY_NAN_MIDDLE,
+  KF_FAMILY_NAN_LAST,
+  KF_FAMILY_INF_FIRST,
+  KF_FAMILY_INF_MIDDLE,
+  KF_FAMILY_INF_LAST,
+  KF_FAMILY_MINUS_INF_FIRST,
+  KF_FAMILY_MINUS_INF_MIDDLE,
+  KF_FAMILY_MINUS_INF_LAST,
   KF_FAMILY_COUNT,
+  KF_FAMILY_STRESS = KF_FAMILY_HUGE, /* the first stress family */
 } kf_family;
+bool kf_family_is_stress(kf_family family);
 const char *kf_family_name(kf_family family);
 
 /* Writes all `elements` of argument `arg` (in or inout) for a case. `data` holds elements * kf_type_size
@@ -30,6 +54,12 @@ const char *kf_family_name(kf_family family);
  * too long for the type, spd not square, file of another size). KF_ENOMEM only for sorted. */
 kf_status kf_fill_arg(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, kf_family family,
                       void *data, int64_t elements, kf_err *err);
+/* Whether each element depends on the seed and its index alone, so that a part can be drawn anew. */
+bool kf_fill_is_elementwise(const kf_arg_spec *arg);
+/* Elements [first, first + count) of such a fill as declared, `first` a multiple of 4; `data` is the whole
+ * array. */
+kf_status kf_fill_part(const kf_task *task, int arg, const int64_t *symbols, uint64_t seed, void *data,
+                       int64_t first, int64_t count, kf_err *err);
 /* Poison: NaN-like bits (pattern 0) or a large finite pattern (1) in the element type; integers get 0xA5.. /
  * 0x5A... */
 void kf_poison(kf_type type, void *data, int64_t elements, int pattern);

@@ -19,7 +19,8 @@ typedef struct {
   kf_family family;
   kf_type type;
   void *data;
-  int64_t elements;
+  int64_t begin;    /* first element to write, a multiple of 4 */
+  int64_t elements; /* end of the array, or of what is to be written */
 } kf_fill_job;
 
 /* Words [4 * block, 4 * block + 4 * nblocks) of a stream. */
@@ -27,6 +28,11 @@ void kf__fill_words(uint64_t seed, int arg, uint32_t purpose, uint64_t block, in
                     uint32_t *ret_words);
 /* Stores an integer exactly, also where a double would lose bits; saturates. */
 void kf__fill_put_int(kf_type type, void *data, int64_t index, int64_t value);
+
+/* The values of KF_FAMILY_NORMAL, whatever the job's family. */
+void kf__fill_normal(const kf_fill_job *job);
+/* The families from KF_FAMILY_STRESS on. */
+void kf__fill_stress(const kf_fill_job *job);
 
 kf_status kf__fill_permutation(const kf_fill_job *job, kf_err *err);
 kf_status kf__fill_sorted(const kf_fill_job *job, kf_err *err);

@@ -152,6 +152,7 @@ static kf_status spawn(kf_oracle *oracle, kf_err *err) {
                               .fds = {fds[1]},
                               .nfds = 1,
                               .memory_bytes = kf_role_address_limit(memory_max),
+                              .foreign = true,
                               .rss_bytes = memory_max};
   kf_status status = kf_child_spawn(&options, &oracle->child, err);
   close(fds[1]);

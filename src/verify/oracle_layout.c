@@ -15,10 +15,6 @@
 enum { SCALAR_BYTES = 16 };
 static const uint64_t total_max = (uint64_t)1 << 36;
 
-static bool is_array(const kf_arg_spec *arg) {
-  return arg->role != KF_ROLE_SIZE && arg->role != KF_ROLE_SCALAR;
-}
-
 static bool is_output(const kf_arg_spec *arg) {
   return arg->role == KF_ROLE_OUT || arg->role == KF_ROLE_INOUT;
 }
@@ -37,7 +33,7 @@ static kf_status place_args(kf_oracle_layout *layout, const int64_t *symbols, kf
   for (int i = 0; i < layout->task->nargs; i++) {
     const kf_arg_spec *arg = &layout->task->args[i];
     kf_oracle_place *place = &layout->message.places[i];
-    if (!is_array(arg)) {
+    if (!kf_role_is_array(arg->role)) {
       *place = (kf_oracle_place){.offset = (uint64_t)i * SCALAR_BYTES, .bytes = SCALAR_BYTES};
       continue;
     }

@@ -22,10 +22,6 @@ static const char *c_type(kf_type type) {
   return names[type] != NULL ? names[type] : "kf_real";
 }
 
-static bool is_array(const kf_arg_spec *arg) {
-  return arg->role != KF_ROLE_SIZE && arg->role != KF_ROLE_SCALAR;
-}
-
 /* The file name as it can stand in a #line directive. */
 static void line_name(const kf_task *task, char ret_name[NAME_TEXT]) {
   snprintf(ret_name, NAME_TEXT, "%s", task->reference->path);
@@ -41,7 +37,7 @@ static kf_status add_call(const kf_task *task, kf_buf *buf, kf_err *err) {
   for (int i = 0; i < task->nargs; i++) {
     const kf_arg_spec *arg = &task->args[i];
     const char *comma = i == 0 ? "" : ", ";
-    if (!is_array(arg))
+    if (!kf_role_is_array(arg->role))
       KF_TRY(kf_buf_printf(buf, err, "%s*(%s *)kf_args[%d]", comma, c_type(arg->type), i));
     else if (arg->type == KF_TYPE_BOOL) /* _Bool or a byte: a void pointer fits both */
       KF_TRY(kf_buf_printf(buf, err, "%skf_args[%d]", comma, i));
@@ -71,7 +67,7 @@ static void prototype_text(const kf_task *task, char ret_text[PROTOTYPE_TEXT]) {
   for (int i = 0; i < task->nargs && used < PROTOTYPE_TEXT; i++) {
     const kf_arg_spec *arg = &task->args[i];
     used += (size_t)snprintf(ret_text + used, PROTOTYPE_TEXT - used, "%s%s %s%s", i == 0 ? "" : ", ",
-                             c_type(arg->type), is_array(arg) ? "*" : "", arg->name);
+                             c_type(arg->type), kf_role_is_array(arg->role) ? "*" : "", arg->name);
   }
   if (used < PROTOTYPE_TEXT) snprintf(ret_text + used, PROTOTYPE_TEXT - used, ")");
 }

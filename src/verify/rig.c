@@ -3,15 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/philox.h"
+#include "verify/compare_limit.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { PURPOSE_PERTURB = 0x7065 };
-
-static bool is_array(const kf_arg_spec *arg) {
-  return arg->role == KF_ROLE_IN || arg->role == KF_ROLE_OUT || arg->role == KF_ROLE_INOUT;
-}
 
 static size_t array_bytes(const kf_inputs *inputs, int arg) {
   return (size_t)inputs->elements[arg] * kf_type_size(inputs->task->args[arg].type);
@@ -24,7 +21,7 @@ static kf_status lay_out(kf_inputs *inputs, int64_t base_align, kf_err *err) {
   for (int a = 0; a < task->nargs; a++) {
     inputs->slot[a] = -1;
     KF_TRY(kf_task_elements(task, a, inputs->symbols, &inputs->elements[a], inputs->shape[a], err));
-    if (!is_array(&task->args[a])) continue;
+    if (!kf_role_is_array(task->args[a].role)) continue;
     size_t bytes = array_bytes(inputs, a);
     if (task->args[a].role == KF_ROLE_IN) {
       inputs->slot[a] = nslots;
@@ -110,14 +107,63 @@ void kf_inputs_perturb(kf_inputs *inputs, uint64_t seed, int exponent) {
   }
 }
 
-void kf_inputs_absolute(kf_inputs *inputs) {
+/* Applies `change` to every element of every float input. */
+static void change_floats(kf_inputs *inputs, double (*change)(kf_type type, double value)) {
   for (int a = 0; a < inputs->task->nargs; a++) {
     void *data = kf_inputs_data(inputs, a);
     kf_type type = inputs->task->args[a].type;
     if (!data || !kf_type_is_float(type)) continue;
     for (int64_t i = 0; i < inputs->elements[a]; i++)
-      kf_type_put(type, data, (size_t)i, fabs(kf_type_get(type, data, (size_t)i)));
+      kf_type_put(type, data, (size_t)i, change(type, kf_type_get(type, data, (size_t)i)));
   }
+}
+
+static double absolute(kf_type type, double value) {
+  (void)type;
+  return fabs(value);
+}
+
+/* Significant binary digits one step below a type: f32 for f64, those of tf32 and fp16 for f32, of bf16 for
+ * f16, of e4m3 for bf16, of e5m2 for e4m3. */
+static int lower_digits(kf_type type) {
+  switch (type) {
+  case KF_TYPE_F64:
+    return 24;
+  case KF_TYPE_F32:
+    return 11;
+  case KF_TYPE_F16:
+    return 8;
+  case KF_TYPE_BF16:
+    return 4;
+  case KF_TYPE_E4M3:
+    return 3;
+  default:
+    return 2;
+  }
+}
+
+static double round_lower(kf_type type, double value) {
+  int exponent;
+  if (!isfinite(value) || value == 0) return value;
+  double fraction = frexp(value, &exponent); /* [1/2, 1) */
+  double scale = ldexp(1.0, lower_digits(type));
+  return ldexp(nearbyint(fraction * scale) / scale, exponent);
+}
+
+static double flush_subnormal(kf_type type, double value) {
+  return fabs(value) < kf__float_range(type)->normal_min ? 0 * value : value;
+}
+
+void kf_inputs_lower(kf_inputs *inputs) {
+  change_floats(inputs, round_lower);
+}
+
+void kf_inputs_flush(kf_inputs *inputs) {
+  change_floats(inputs, flush_subnormal);
+}
+
+void kf_inputs_absolute(kf_inputs *inputs) {
+  change_floats(inputs, absolute);
 }
 
 kf_status kf_rig_new(kf_inputs *inputs, const kf_calls *calls, int64_t base_align, kf_rig **ret_rig,

@@ -26,9 +26,19 @@ kf_status kf_inputs_new(const kf_task *task, const int64_t *symbols, int64_t bas
 void kf_inputs_free(kf_inputs *inputs);
 /* Writes all in and inout arguments for a seed and family. */
 kf_status kf_inputs_fill(kf_inputs *inputs, uint64_t seed, kf_family family, kf_err *err);
+/* Gives 1/256 of the cache lines of every in and inout argument new content from `seed`, one line of each 256
+ * (at least one of an array), still legal for the declared fill: elements are drawn again, permutations have
+ * pairs exchanged, sorted runs are levelled, symmetric matrices get a new pair. Constants and files stay. The
+ * same seed on the same content gives the same bytes. (docs/internals/cheats.md, row 5.) */
+kf_status kf_inputs_rewrite(kf_inputs *inputs, uint64_t seed, kf_err *err);
 /* Multiplies every float input by 1 + xi * 2^-exponent, xi in {-1, +1} from the seed: for measuring
  * sensitivity. */
 void kf_inputs_perturb(kf_inputs *inputs, uint64_t seed, int exponent);
+/* Rounds every float input to the digits of the next lower precision (f64 to f32, f32 to tf32 or fp16, ...):
+ * what a kernel that computes there makes of them. */
+void kf_inputs_lower(kf_inputs *inputs);
+/* Replaces subnormal float inputs by zero, as a device may that flushes them. */
+void kf_inputs_flush(kf_inputs *inputs);
 /* Replaces every float input by its absolute value: the reference then gives s = sum |a||b|
  * (docs/internals/evaluator.md, Tolerance). */
 void kf_inputs_absolute(kf_inputs *inputs);

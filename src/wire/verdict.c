@@ -6,6 +6,7 @@
 #include "wire/verdict.h"
 
 #include "base/alloc.h"
+#include "wire/verdict_int.h"
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -49,6 +50,13 @@ static const char *const outcome_names[] = {
     [KF_RACE_TIE] = "tie",   [KF_RACE_DROPPED] = "dropped",
 };
 
+static const char *const precision_names[] = {
+    [KF_PRECISION_NONE] = "none",
+    [KF_PRECISION_PASSED] = "passed",
+    [KF_PRECISION_FAILED] = "failed",
+    [KF_PRECISION_UNOBSERVABLE] = "unobservable",
+};
+
 const char *kf_verdict_name(kf_verdict_kind kind) {
   return (unsigned)kind < KF_VERDICT_COUNT ? verdict_names[kind] : "unknown";
 }
@@ -68,6 +76,10 @@ bool kf_verdict_worse(kf_verdict_kind a, kf_verdict_kind b) {
 
 const char *kf_race_outcome_name(kf_race_outcome outcome) {
   return (unsigned)outcome < KF_COUNTOF(outcome_names) ? outcome_names[outcome] : "unknown";
+}
+
+const char *kf_precision_state_name(kf_precision_state state) {
+  return (unsigned)state < KF_COUNTOF(precision_names) ? precision_names[state] : "unknown";
 }
 
 void kf_verdict_init(kf_verdict *verdict) {
@@ -261,6 +273,16 @@ static void put_roofline(writer *w, const kf_roofline *roofline) {
   put_writer(w, "roofline", &part);
 }
 
+static void put_precision(writer *w, const kf_precision_result *precision) {
+  writer part = writer_new();
+  put(&part, "state", json_string(kf_precision_state_name(precision->state)));
+  if (precision->state != KF_PRECISION_UNOBSERVABLE) {
+    put_real(&part, "rms", precision->rms);
+    put_real(&part, "limit", precision->limit);
+  }
+  put_writer(w, "precision", &part);
+}
+
 static void put_evidence(writer *w, const kf_evidence *evidence) {
   writer part = writer_new();
   PUT_TEXT(&part, "source", evidence->source);
@@ -286,6 +308,7 @@ static void put_times(writer *w, const kf_verdict *verdict) {
   put_int(&times, "low", verdict->time_low_ns);
   put_int(&times, "high", verdict->time_high_ns);
   put_int(&times, "cold", verdict->time_ns);
+  put_int(&times, "warm", verdict->warm_ns);
   put_writer(w, "time_ns", &times);
   writer stages = writer_new();
   put_int(&stages, "build", verdict->build_ms);
@@ -293,6 +316,11 @@ static void put_times(writer *w, const kf_verdict *verdict) {
   put_int(&stages, "measure", verdict->measure_ms);
   put_int(&stages, "total", verdict->total_ms);
   put_writer(w, "stages_ms", &stages);
+}
+
+static void put_samples(writer *w, const kf_verdict *verdict) {
+  if (verdict->nsamples == 0) return;
+  put(w, "samples", kf__samples_to_json(verdict->samples, verdict->nsamples));
 }
 
 static void put_origin(writer *w, const kf_verdict *verdict) {
@@ -305,16 +333,19 @@ static void put_origin(writer *w, const kf_verdict *verdict) {
   PUT_TEXT(w, "driver", verdict->driver);
   PUT_TEXT(w, "source_sha256", verdict->source_sha256);
   PUT_TEXT(w, "artefact_sha256", verdict->artefact_sha256);
+  if (verdict->shared_with[0]) PUT_TEXT(w, "shared_with", verdict->shared_with);
   PUT_TEXT(w, "binding", verdict->binding);
 }
 
 kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_err *err) {
   if ((unsigned)verdict->kind >= KF_VERDICT_COUNT ||
-      (unsigned)verdict->race.outcome >= KF_COUNTOF(outcome_names) || verdict->ncases < 0 ||
-      verdict->ncases > KF_VERDICT_CASES_MAX || verdict->nerrors < 0 ||
-      verdict->nerrors > KF_VERDICT_ERRORS_MAX)
-    return kf_fail(err, KF_EBUG, "verdict: kind %d, outcome %d, %d cases or %d errors out of range",
-                   (int)verdict->kind, (int)verdict->race.outcome, verdict->ncases, verdict->nerrors);
+      (unsigned)verdict->race.outcome >= KF_COUNTOF(outcome_names) ||
+      (unsigned)verdict->precision.state >= KF_COUNTOF(precision_names) || verdict->ncases < 0 ||
+      verdict->ncases > KF_VERDICT_CASES_MAX || verdict->nsamples < 0 || verdict->nsamples > KF_SAMPLES_MAX ||
+      verdict->nerrors < 0 || verdict->nerrors > KF_VERDICT_ERRORS_MAX)
+    return kf_fail(
+        err, KF_EBUG, "verdict: kind %d, outcome %d, %d cases, %d samples or %d errors out of range",
+        (int)verdict->kind, (int)verdict->race.outcome, verdict->ncases, verdict->nsamples, verdict->nerrors);
   writer w = writer_new();
   put(&w, "verdict", json_string(kf_verdict_name(verdict->kind)));
   put_int(&w, "stage", verdict->stage);
@@ -324,9 +355,11 @@ kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_er
   if (verdict->diagnosis.kind[0] != '\0') put_diagnosis(&w, &verdict->diagnosis);
   if (verdict->nerrors > 0) put_errors(&w, verdict);
   if (verdict->race.outcome != KF_RACE_NONE) put_race(&w, &verdict->race);
+  if (verdict->precision.state != KF_PRECISION_NONE) put_precision(&w, &verdict->precision);
   put_cases(&w, verdict);
   put_times(&w, verdict);
   if (verdict->roofline.bound[0] != '\0') put_roofline(&w, &verdict->roofline);
+  put_samples(&w, verdict);
   if (verdict->evidence.known) put_evidence(&w, &verdict->evidence);
   char cell[KF_CELL_TEXT];
   kf_cell_text(&verdict->cell, cell);
@@ -422,6 +455,21 @@ static kf_status read_diagnosis(const json_t *json, kf_diagnosis *diagnosis, kf_
   return KF_OK;
 }
 
+static kf_status read_precision(const json_t *json, kf_precision_result *precision, kf_err *err) {
+  json_t *part = NULL;
+  char name[16] = "none";
+  KF_TRY(get_part(json, "precision", &part, err));
+  if (part == NULL) return KF_OK;
+  GET_TEXT(part, "state", name);
+  for (size_t i = 0; i < KF_COUNTOF(precision_names); i++) {
+    if (strcmp(name, precision_names[i]) != 0) continue;
+    precision->state = (kf_precision_state)i;
+    KF_TRY(get_real(part, "rms", &precision->rms, err));
+    return get_real(part, "limit", &precision->limit, err);
+  }
+  return kf_fail(err, KF_EPROTO, "verdict: \"precision\": no such state: %s", name);
+}
+
 static kf_status read_outcome(const json_t *part, kf_race_outcome *ret_outcome, kf_err *err) {
   char name[16] = "";
   GET_TEXT(part, "outcome", name);
@@ -510,6 +558,12 @@ static kf_status read_roofline(const json_t *json, kf_roofline *roofline, kf_err
   return get_i64(part, "floor_ns", &roofline->floor_ns, err);
 }
 
+static kf_status read_samples(const json_t *json, kf_verdict *verdict, kf_err *err) {
+  json_t *part = NULL;
+  KF_TRY(get_part(json, "samples", &part, err));
+  return part ? kf__samples_from_json(part, verdict->samples, &verdict->nsamples, err) : KF_OK;
+}
+
 static kf_status read_evidence(const json_t *json, kf_evidence *evidence, kf_err *err) {
   json_t *part = NULL;
   KF_TRY(get_part(json, "evidence", &part, err));
@@ -538,6 +592,7 @@ static kf_status read_times(const json_t *json, kf_verdict *verdict, kf_err *err
   KF_TRY(get_i64(times, "median", &verdict->time_ns, err));
   KF_TRY(get_i64(times, "low", &verdict->time_low_ns, err));
   KF_TRY(get_i64(times, "high", &verdict->time_high_ns, err));
+  KF_TRY(get_i64(times, "warm", &verdict->warm_ns, err));
   KF_TRY(get_i64(stages, "build", &verdict->build_ms, err));
   KF_TRY(get_i64(stages, "verify", &verdict->verify_ms, err));
   KF_TRY(get_i64(stages, "measure", &verdict->measure_ms, err));
@@ -554,6 +609,7 @@ static kf_status read_origin(const json_t *json, kf_verdict *verdict, kf_err *er
   GET_TEXT(json, "driver", verdict->driver);
   GET_TEXT(json, "source_sha256", verdict->source_sha256);
   GET_TEXT(json, "artefact_sha256", verdict->artefact_sha256);
+  GET_TEXT(json, "shared_with", verdict->shared_with);
   GET_TEXT(json, "binding", verdict->binding);
   return KF_OK;
 }
@@ -588,8 +644,10 @@ kf_status kf_verdict_from_json(const json_t *json, kf_verdict *ret_verdict, kf_e
   KF_TRY(read_errors(json, verdict, err));
   KF_TRY(read_race(json, &verdict->race, err));
   KF_TRY(read_roofline(json, &verdict->roofline, err));
+  KF_TRY(read_precision(json, &verdict->precision, err));
   KF_TRY(read_cases(json, verdict, err));
   KF_TRY(read_times(json, verdict, err));
+  KF_TRY(read_samples(json, verdict, err));
   KF_TRY(read_evidence(json, &verdict->evidence, err));
   *ret_verdict = *verdict;
   return KF_OK;

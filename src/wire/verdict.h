@@ -54,6 +54,40 @@ typedef struct {
   char why[160];                            /* why it stopped */
 } kf_race_result;
 
+/* The precision gate (docs/internals/evaluator.md). NONE: it was not reached, or the task has no such output.
+ */
+typedef enum {
+  KF_PRECISION_NONE,
+  KF_PRECISION_PASSED,
+  KF_PRECISION_FAILED,
+  KF_PRECISION_UNOBSERVABLE /* the inputs or the oracle cannot tell */
+} kf_precision_state;
+const char *kf_precision_state_name(kf_precision_state state); /* "passed" */
+
+typedef struct {
+  kf_precision_state state;
+  double rms,
+      limit; /* root mean square error of the output furthest from its limit; 0 unless passed or failed */
+} kf_precision_result;
+/* One block of a race, or one value of a candidate timed alone, with the conditions it was taken under. For
+ * looking at afterwards: times of different races are never compared. */
+typedef enum { KF_DROP_NO, KF_DROP_WAITED, KF_DROP_STOLEN, KF_DROP_FREQUENCY } kf_sample_drop;
+const char *kf_sample_drop_name(kf_sample_drop drop); /* "waited"; "" for NO */
+enum { KF_SAMPLES_MAX = 96, KF_SAMPLE_CASES_MAX = 16 };
+typedef struct {
+  int64_t wall_ns;  /* judge's clock, empty request subtracted; 0: this side was not called */
+  int64_t child_ns; /* the child's word for that call */
+} kf_sample_value;
+typedef struct {
+  int process, block, ncases; /* process: 0, 1, 2 of a confirmation */
+  bool candidate_first;
+  kf_sample_drop drop;                           /* why it was not used */
+  kf_sample_value value[2][KF_SAMPLE_CASES_MAX]; /* candidate, opponent; by measure case */
+  int64_t waited_ns[2];                          /* for a core, in the calls above; longest thread */
+  int64_t switches[2];                           /* involuntary, in the whole block */
+  int64_t stolen_ns, span_ns, mhz;               /* by the host; how long the block took; 0 = not known */
+} kf_sample;
+
 enum { KF_VERDICT_CASES_MAX = 64, KF_VERDICT_LOG_MAX = 4096 };
 
 typedef struct {
@@ -117,9 +151,13 @@ typedef struct {
   char device_name[128], driver[96];
   kf_diagnosis diagnosis;
   kf_race_result race;
+  kf_precision_result precision;
   kf_case_result cases[KF_VERDICT_CASES_MAX];
   int ncases;
   int64_t time_ns, time_low_ns, time_high_ns; /* cold; geometric mean over measure cases; 0 = not timed */
+  int64_t warm_ns;                            /* the same without flushing: reported, never compared */
+  kf_sample samples[KF_SAMPLES_MAX];
+  int nsamples;
   int64_t build_ms, verify_ms, measure_ms, total_ms;
   kf_compile_error errors[KF_VERDICT_ERRORS_MAX]; /* build_failed */
   int nerrors;
@@ -127,6 +165,8 @@ typedef struct {
   kf_evidence evidence;
   kf_cell cell;
   char source_sha256[65], artefact_sha256[65];
+  char shared_with[65]; /* source of another candidate with the same machine code, whose judgement this is; ""
+                         */
   char binding[256];
   char log[KF_VERDICT_LOG_MAX]; /* compiler log or captured output, cut */
   char next_why[240], next_command[240];

@@ -70,7 +70,7 @@ class Check(CliTest):
         self.assertRegex(result.out, r"(?m)^noise: .* against itself is ")
         self.assertRegex(result.out, r"smallest gain that a full race of 48 blocks shows: [\d.]+ %")
         self.assertIn("\nok        trivial answers: zeros, a constant", result.out)
-        self.assertTrue(result.out.endswith("task tiny: sound\n"), result.out)
+        self.assertRegex(result.out, r"task tiny: sound(, 1 doubt)?\n$")  # 64 rows may be mostly the launch
 
     def test_a_kernel_that_disagrees_with_the_reference(self):
         tiny = self.copy_tiny()

@@ -3,126 +3,38 @@
 
 Usage: session.py KF_EVAL
 """
-import hashlib
-import json
 import os
-import pathlib
 import signal
-import subprocess
 import sys
 import time
 import unittest
 
-TASK_DIR = pathlib.Path(__file__).resolve().parent.parent / "cases" / "tasks" / "affine"
+from wireclient import ENDLESS, Evaluator, alive, descendants
+
 KF_EVAL = ""
 
-TASK = {
-    "name": "affine",
-    "language": "opencl",
-    "symbols": {"n": {"default": 4096, "min": 1, "max": 1048576}},
-    "args": [
-        {"name": "x", "role": "in", "type": "f32", "shape": ["n"], "fill": "normal"},
-        {"name": "y", "role": "out", "type": "f32", "shape": ["n"]},
-        {"name": "n", "role": "size", "type": "i32"},
-    ],
-    "kernel": {"opencl": "kernel.cl"},
-    "reference": {"file": "reference.c", "entry": "affine_ref"},
-    "compare": {"y": "bound"},
-    "error": {"kind": "calibrated"},
-    "determinism": "bitwise",
-    "baseline": "kernel",
-    "check": {"cases": [{"n": 1}, {"n": 33}]},
-    "measure": {"cases": [{"n": 65536}]},
-}
-
-ENDLESS = b"""//kf: launch affine global=(ceil(n,64)*64) local=(64) args=(x, y, n)
+CORRECT_TOO = b"""//kf: launch affine global=(ceil(n,64)*64) local=(64) args=(x, y, n)
 __kernel void affine(__global const float *x, __global float *y, int n) {
-  volatile int go = 1;
-  while (go) ;
-  y[0] = x[0];
+  int i = get_global_id(0);
+  if (i >= n) return;
+  y[i] = fma(2.0f, x[i], 1.0f);
 }
 """
 
-
-def sha(data):
-    return hashlib.sha256(data).hexdigest()
+WRONG = CORRECT_TOO.replace(b"1.0f", b"1.5f")
 
 
-class Evaluator:
-    """One kf-eval; messages in, messages out."""
-
-    def __init__(self):
-        self.process = subprocess.Popen([KF_EVAL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.hello = self.read()
-        files = {name: (TASK_DIR / name).read_bytes() for name in ("kernel.cl", "reference.c")}
-        self.blobs = {sha(data): data for data in files.values()}
-        task = json.dumps({"task": TASK, "files": {name: sha(data) for name, data in files.items()}}).encode()
-        self.task = sha(task)
-        self.blobs[self.task] = task
-        self.kernel = sha(files["kernel.cl"])
-        self.device = self.hello["devices"][0]["id"] if self.hello["devices"] else ""
-
-    def read(self):
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
-
-    def send(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def put(self, data):
-        self.blobs[sha(data)] = data
-        self.process.stdin.write(json.dumps({"op": "put", "sha256": sha(data), "size": len(data)}).encode() + b"\n" + data)
-        self.process.stdin.flush()
-        return sha(data)
-
-    def judge(self, number, source=None, **fields):
-        self.send({"op": "judge", "id": number, "task": self.task, "device": self.device, "stage": 2, "against": None,
-                   "candidate": {"source": source or self.kernel, "binding": ""}, **fields})
-
-    def result(self, number=None):
-        """The next result, answering what is needed on the way."""
-        while True:
-            message = self.read()
-            if message is None:
-                raise AssertionError("kf-eval ended: " + self.process.stderr.read().decode())
-            if message["op"] == "need":
-                for name in message["sha256"]:
-                    self.put(self.blobs[name])
-            elif message["op"] == "result" and number in (None, message["id"]):
-                return message
-
-    def close(self):
-        self.process.stdin.close()
-        code = self.process.wait(timeout=20)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
-
-
-def descendants(pid):
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except (OSError, IndexError):
-                continue
-            if int(fields[1]) == pid and fields[0] != "Z":
-                found += [int(entry.name)] + descendants(int(entry.name))
-    return found
-
-
-def alive(pid):
+def role_of(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[2].decode()
+    except (OSError, IndexError):
+        return ""
+
 
 
 class Session(unittest.TestCase):
     def setUp(self):
-        self.e = Evaluator()
+        self.e = Evaluator(KF_EVAL)
         if not self.e.device:
             self.skipTest("no OpenCL device: " + self.e.hello["note"])
 
@@ -195,6 +107,72 @@ class Session(unittest.TestCase):
         while any(alive(pid) for pid in children) and time.time() < deadline:
             time.sleep(0.02)
         self.assertEqual([pid for pid in children if alive(pid)], [])
+
+    def spares(self):
+        """Pids of waiting runners and builders, once there are some; none is made before the first verdict."""
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            found = [pid for pid in descendants(self.e.process.pid) if role_of(pid) in ("runner", "builder")]
+            if len(found) >= 5:
+                return found
+            time.sleep(0.05)
+        self.fail("no spares within 60 s")
+
+    def test_spares_that_died_cost_no_verdict(self):
+        self.e.judge(1)
+        self.e.result()
+        for pid in self.spares():
+            os.kill(pid, signal.SIGKILL)
+        self.e.judge(2, source=self.e.put(CORRECT_TOO))
+        self.assertEqual(self.e.result()["verdict"]["verdict"], "correct")
+
+    def test_spares_that_hang_while_they_open_cost_no_verdict(self):
+        self.e.judge(1)
+        self.e.result()
+        frozen, deadline = set(), time.time() + 2
+        while time.time() < deadline:  # from their start on
+            for pid in set(descendants(self.e.process.pid)) - frozen:
+                if role_of(pid) in ("runner", "builder"):
+                    os.kill(pid, signal.SIGSTOP)
+                    frozen.add(pid)
+        self.assertTrue(frozen)
+        self.e.judge(2, source=self.e.put(CORRECT_TOO))
+        self.assertEqual(self.e.result()["verdict"]["verdict"], "correct")
+        self.assertEqual(self.e.close(), 0)
+        self.assertEqual([pid for pid in frozen if alive(pid)], [])
+
+    def test_the_same_machine_code_shares_a_judgement(self):
+        other = self.e.put(b"/* the same */\n" + CORRECT_TOO.replace(b"int i", b"const int i"))
+        source = self.e.put(CORRECT_TOO)
+        for number, name in enumerate((source, other, source, self.e.put(WRONG)), 1):
+            self.e.judge(number, source=name)
+        verdicts = [self.e.result(number)["verdict"] for number in (1, 2, 3, 4)]
+        self.assertEqual([v["verdict"] for v in verdicts], ["correct", "correct", "correct", "wrong_output"])
+        self.assertEqual(verdicts[1]["shared_with"], source)
+        self.assertEqual(verdicts[1]["source_sha256"], other)
+        self.assertEqual(verdicts[1]["time_ns"], verdicts[0]["time_ns"])
+        self.assertNotIn("shared_with", verdicts[2])  # asked for again: measured again
+        self.assertNotIn("shared_with", verdicts[3])
+
+    def test_the_opponents_machine_code_is_verified_and_ties(self):
+        own = (TASK_DIR / "kernel.cl").read_bytes()
+        self.e.judge(1, source=self.e.put(own + b"/* mine */\n"), against={"source": self.e.kernel, "binding": ""})
+        verdict = self.e.result()["verdict"]
+        self.assertEqual(verdict["verdict"], "correct")
+        self.assertEqual((verdict["speedup"]["outcome"], verdict["speedup"]["blocks"]), ("tie", 0))
+        self.assertIn("same machine code", verdict["speedup"]["why"])
+        self.assertTrue(all(case["right"] for case in verdict["cases"]))
+
+    def test_builds_go_on_while_another_is_judged(self):
+        self.e.judge(1)
+        self.e.result()
+        self.spares()
+        for number in (2, 3):
+            source = self.e.put(CORRECT_TOO.replace(b"1.0f", b"(%d.0f - %d.0f)" % (number, number - 1)).replace(b"64", b"32" if number == 2 else b"16"))
+            self.e.judge(number, source=source, against={"source": self.e.kernel, "binding": ""})
+        results = [self.e.result(), self.e.result()]
+        self.assertEqual([r["id"] for r in results], [2, 3])
+        self.assertTrue(all(r["verdict"]["verdict"] == "correct" for r in results), results)
 
     def test_end_of_input_leaves_no_folder(self):
         self.e.judge(1, stage=0)

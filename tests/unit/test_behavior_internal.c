@@ -38,7 +38,13 @@ static void test_behavior_internal__request_round_trip(void **state) {
   calls.buffers[1].is_temp = true;
   calls.buffers[2].role = KF_ROLE_OUT;
   const char *entries[] = {"first", "second"};
-  kf_evidence_request request = {source, 255, "-DA=1 -DB=\"x y\"", entries, 2, &calls}, got;
+  kf_evidence_request request = {.source = source,
+                                 .source_len = 255,
+                                 .options = "-DA=1 -DB=\"x y\"",
+                                 .entries = entries,
+                                 .nentries = 2,
+                                 .calls = &calls},
+                      got;
   kf_buf buf;
   kf_arena arena = {0};
   kf_buf_init(&buf, KF_EVIDENCE_REQUEST_MAX);
@@ -103,6 +109,31 @@ static void test_behavior_internal__answer_is_held_to_ranges(void **state) {
   kf_buf_done(&note);
 }
 
+static void test_behavior_internal__screen_round_trip(void **state) {
+  (void)state;
+  kf_screen screen = {.state = KF_SCREEN_REFUSED,
+                      .diagnosis = {.kind = "inline_assembly", .text = "no \xff\xfe assembly"}},
+            got;
+  kf_buf buf;
+  kf_buf_init(&buf, KF_EVIDENCE_ANSWER_MAX);
+  assert_int_equal(kf__screen_pack(&screen, &buf, &err), KF_OK);
+  assert_int_equal(kf__screen_unpack(buf.data, buf.len, &got, &err), KF_OK);
+  assert_int_equal(got.state, KF_SCREEN_REFUSED);
+  assert_string_equal(got.diagnosis.kind, "inline_assembly");
+  assert_non_null(strstr(got.diagnosis.text, "assembly"));
+  static const char *const bad[] = {"{}",
+                                    "{\"screen\":4,\"kind\":\"a\",\"text\":\"b\"}",
+                                    "{\"screen\":-1}",
+                                    "{\"screen\":2}",
+                                    "{\"screen\":3,\"kind\":\"a\"}",
+                                    "[]",
+                                    "x"};
+  for (size_t i = 0; i < KF_COUNTOF(bad); i++)
+    assert_int_not_equal(kf__screen_unpack(bad[i], strlen(bad[i]), &got, &err), KF_OK);
+  assert_int_equal(got.state, KF_SCREEN_REFUSED); /* untouched */
+  kf_buf_done(&buf);
+}
+
 static bool has_arg(const char *const *args, int count, const char *wanted) {
   for (int i = 0; i < count; i++)
     if (strcmp(args[i], wanted) == 0) return true;
@@ -165,8 +196,8 @@ static void test_behavior_internal__constants_fold(void **state) {
   assert_int_equal(kf__flow_unary(KF_OP_NOT, two).number, 0);
 }
 
-static const char small[] =
-    "void f(__global float *y) { y[0] += 1; } __kernel void k(__global float *y) { f(y); }";
+static const char small[] = "#define ADD(a) a##u\nvoid f(__global float *y) { y[0] += ADD(1); } __kernel "
+                            "void k(__global float *y) { f(y); }";
 
 static kf_status parse_small(void) {
   const char *entry = "k";
@@ -202,6 +233,7 @@ int main(void) {
       cmocka_unit_test(test_behavior_internal__request_round_trip),
       cmocka_unit_test(test_behavior_internal__bad_requests_are_refused),
       cmocka_unit_test(test_behavior_internal__answer_is_held_to_ranges),
+      cmocka_unit_test(test_behavior_internal__screen_round_trip),
       cmocka_unit_test(test_behavior_internal__options_are_chosen),
       cmocka_unit_test(test_behavior_internal__effects),
       cmocka_unit_test(test_behavior_internal__constants_fold),

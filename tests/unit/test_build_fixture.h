@@ -145,6 +145,15 @@ static inline void fixture_run_start(fixture_run *run, const void *artefact, siz
   OK(kf_runner_plan(run->runner, calls, &run->result, &fixture_err));
 }
 
+/* The base layer always, the upper one where this machine has it. */
+static inline void fixture_assert_enforced(const char *enforced, const char *upper) {
+  char offered[KF_SANDBOX_TEXT_MAX], expected[KF_SANDBOX_TEXT_MAX];
+  kf_sandbox_upper_probe(offered);
+  bool none = strncmp(offered, "none", 4) == 0;
+  snprintf(expected, sizeof expected, "seccomp landlock rlimits%s%s", none ? "" : " ", none ? "" : upper);
+  assert_string_equal(enforced, expected);
+}
+
 static inline void fixture_run_once(fixture_run *run, unsigned k) {
   OK(kf_runner_run(run->runner, k, 0, &run->times, &run->result, &fixture_err));
 }

@@ -16,7 +16,7 @@ static void test_build__runs_a_right_kernel(void **state) {
   fixture_plan_init(&plan, "twice", 1000, 1024, 64);
   fixture_try(doubling, &plan.calls, FIXTURE_CALL_MS, &run);
   if (run.result.code != KF_RUN_OK) fail_msg("%s", run.result.text);
-  assert_string_equal(run.enforced, "seccomp landlock rlimits");
+  fixture_assert_enforced(run.enforced, "namespaces(user,net,ipc,uts)");
   OK(kf_runner_stop(run.runner, &fixture_err));
   const float *y = kf_region_data(run.regions[1], 0);
   for (int i = 0; i < 1000; i++)
@@ -198,7 +198,7 @@ static void test_build__warms_every_class_of_launches(void **state) {
   OK(kf_build_start(&request, &build, &fixture_err));
   fixture_build_wait(build, &outcome);
   assert_int_equal(outcome.result.code, KF_RUN_OK);
-  assert_string_equal(outcome.enforced, "seccomp landlock rlimits");
+  fixture_assert_enforced(outcome.enforced, "namespaces(user,net,ipc,uts,pid)");
   for (size_t i = 0; i < KF_COUNTOF(sizes); i++) {
     fixture_run run;
     fixture_run_start(&run, outcome.artefact, outcome.artefact_len, calls[i], FIXTURE_CALL_MS);

@@ -2,6 +2,7 @@
 /* Runners with artefacts of the real OpenCL driver: what wrong kernels end as, limits, several cases. */
 #include "test_build_fixture.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -83,6 +84,31 @@ static void test_runner__stack_overflow(void **state) {
                     "big[i] = 1; }"),
              FIXTURE_CALL_MS, &run);
   assert_int_equal(run.result.code, KF_RUN_CRASHED);
+  fixture_run_done(&run);
+}
+
+static void test_runner__a_stopped_one_is_continued_by_its_request(void **state) {
+  (void)state;
+  fixture_run run;
+  run_source(KERNEL("y[get_global_id(0)] = 2 * x[get_global_id(0)];"), FIXTURE_CALL_MS, &run);
+  assert_int_equal(run.result.code, KF_RUN_OK);
+  float *y = kf_region_data(run.regions[1], 0);
+  for (unsigned k = 0; k < 2; k++) {
+    OK(kf_runner_stop(run.runner, &fixture_err));
+    y[5] = -1;
+    fixture_run_once(&run, k);
+    assert_int_equal(run.result.code, KF_RUN_OK);
+    assert_true(run.times.wall_ns > 0 && run.times.child_ns <= run.times.wall_ns);
+    assert_true(y[5] == (k ? 10.0f : -1.0f)); /* no call is none */
+  }
+  fixture_run_done(&run);
+}
+
+static void test_runner__is_never_asked_for_more_than_one_call(void **state) {
+  (void)state;
+  fixture_run run;
+  run_source(KERNEL("y[0] = 1;"), FIXTURE_CALL_MS, &run);
+  assert_int_equal(kf_runner_run(run.runner, 2, 0, &run.times, &run.result, &fixture_err), KF_EBUG);
   fixture_run_done(&run);
 }
 
@@ -197,6 +223,26 @@ static void test_runner__maps_again_for_another_case(void **state) {
   fixture_run_done(&run);
 }
 
+/* clone with the flags of a thread, from inside the kernel, in the runner only: there x[1] is 1. */
+static void test_runner__kernel_starts_no_thread(void **state) {
+  (void)state;
+#if defined(__x86_64__)
+  fixture_run run;
+  run_source(
+      KERNEL("if (x[1] == 1.0f && get_global_id(0) == 0) { char stack[4096]; long rc = 56;"
+             "  __asm__ volatile(\"syscall; test %%rax, %%rax; jnz 1f; mov $60, %%eax; xor %%edi, %%edi; "
+             "syscall; 1:\" : \"+a\"(rc) : \"D\"(0x10f00l), \"S\"(stack + 4080), \"d\"(0l) : \"rcx\", "
+             "\"r11\", \"memory\"); y[0] = rc; }"),
+      FIXTURE_CALL_MS, &run);
+  assert_int_equal(run.result.code, KF_RUN_OK);
+  assert_true(((float *)kf_region_data(run.regions[1], 0))[0] == -(float)EPERM);
+  fixture_run_done(&run);
+#else
+  print_message("skipped: the system call is written for x86-64\n");
+  skip();
+#endif
+}
+
 int main(int argc, char **argv) {
   kf_role_run(argc, argv, fixture_roles);
   kf_alloc_init();
@@ -207,12 +253,15 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_runner__guards_show_a_write_into_the_slack),
       cmocka_unit_test(test_runner__crash_elsewhere),
       cmocka_unit_test(test_runner__stack_overflow),
+      cmocka_unit_test(test_runner__a_stopped_one_is_continued_by_its_request),
+      cmocka_unit_test(test_runner__is_never_asked_for_more_than_one_call),
       cmocka_unit_test(test_runner__endless_kernel_is_killed_in_time),
       cmocka_unit_test(test_runner__printf_flood_is_cut),
       cmocka_unit_test(test_runner__launch_without_code_fails_cleanly),
       cmocka_unit_test(test_runner__rubbish_is_no_artefact),
       cmocka_unit_test(test_runner__empty_buffers_and_launches),
       cmocka_unit_test(test_runner__maps_again_for_another_case),
+      cmocka_unit_test(test_runner__kernel_starts_no_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,10 +92,10 @@ static void test_measure_roofline__nothing_without_ceilings_or_times(void **stat
 static void test_measure_roofline__the_floor_spares_what_the_cache_may_keep(void **state) {
   (void)state;
   kf_work w = {.bytes_in = 20000000, .bytes_out = 1 << 20, .operations = 1e15};
-  assert_int_equal(kf_floor_ns(&ceilings, &w, 1 << 20), 1000000); /* operations never count */
+  assert_int_equal(kf_work_floor_ns(&ceilings, &w, 1 << 20), 1000000); /* operations never count */
   w.bytes_out += 10000000;
-  assert_int_equal(kf_floor_ns(&ceilings, &w, 1 << 20), 2000000);
-  assert_int_equal(kf_floor_ns(NULL, &w, 0), 0);
+  assert_int_equal(kf_work_floor_ns(&ceilings, &w, 1 << 20), 2000000);
+  assert_int_equal(kf_work_floor_ns(NULL, &w, 0), 0);
 }
 
 static kf_task *load(const char *args, const char *more) {

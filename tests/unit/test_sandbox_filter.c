@@ -147,6 +147,20 @@ static int role_runner(int fd) {
   return 0;
 }
 
+/* Threads from before go on; no call makes another one. */
+static int role_fixed(int fd) {
+  (void)fd;
+  int failed = run_profile(KF_PROFILE_RUNNER_FIXED), flag = 0;
+  pthread_t thread;
+  if (failed != 0) return failed;
+  CHECK(64, pthread_create(&thread, NULL, thread_main, &flag) == EPERM && flag == 0);
+  CHECK(65, denied(syscall(SYS_clone, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, 0, 0, 0, 0)));
+  CHECK(66, denied(syscall(SYS_fork)) && denied(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)));
+  struct rlimit limit;
+  CHECK(67, getrlimit(RLIMIT_CORE, &limit) == 0);
+  return 0;
+}
+
 static int role_builder(int fd) {
   (void)fd;
   int failed = run_profile(KF_PROFILE_BUILDER), status = 0;
@@ -209,11 +223,9 @@ static int role_late(int fd) {
   return 0;
 }
 
-static const kf_role_entry roles[] = {{"runner", role_runner},
-                                      {"builder", role_builder},
-                                      {"early", role_early},
-                                      {"late", role_late},
-                                      {NULL, NULL}};
+static const kf_role_entry roles[] = {{"runner", role_runner},   {"fixed", role_fixed},
+                                      {"builder", role_builder}, {"early", role_early},
+                                      {"late", role_late},       {NULL, NULL}};
 
 static void run_role(const char *role) {
   const char *argv[] = {"kf-eval", "--role", role, NULL};
@@ -254,6 +266,11 @@ static void test_sandbox_filter__runner_profile(void **state) {
   run_role("runner");
 }
 
+static void test_sandbox_filter__fixed_threads(void **state) {
+  (void)state;
+  run_role("fixed");
+}
+
 static void test_sandbox_filter__builder_profile(void **state) {
   (void)state;
   run_role("builder");
@@ -274,6 +291,7 @@ int main(int argc, char **argv) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sandbox_filter__runner_profile),
+      cmocka_unit_test(test_sandbox_filter__fixed_threads),
       cmocka_unit_test(test_sandbox_filter__builder_profile),
       cmocka_unit_test(test_sandbox_filter__binds_threads_made_between),
       cmocka_unit_test(test_sandbox_filter__refuses_to_miss_threads),

@@ -278,6 +278,28 @@ static void test_verify_compare__fast_and_slow_paths_agree(void **state) {
   }
 }
 
+static void test_verify_compare__slack_raises_and_never_lowers(void **state) {
+  (void)state;
+  const double slack[] = {0, 0.5, HUGE_VAL, 0, HUGE_VAL};
+  const double want[] = {1, 1, 1, NAN, NAN};
+  float got[] = {1, 1.5f, NAN, NAN, 7};
+  kf_tolerance t = {.kind = KF_ERROR_CALIBRATED, .type = KF_TYPE_F32, .e_float = 0x1p-10, .slack = slack};
+  kf_compare_result result;
+  assert_true(kf_tolerance_at(&t, 0, 1) == 8 * 0x1p-10);
+  assert_true(kf_tolerance_at(&t, 1, 1) == 0.5);
+  assert_int_equal(kf_compare_array(&t, got, want, 5, &result, NULL), KF_OK);
+  assert_true(result.right);
+  got[0] = 1.5f; /* slack 0: only the usual tolerance */
+  got[1] = 1.75f;
+  got[3] = 1; /* NaN stays due where nothing is waived */
+  assert_int_equal(kf_compare_array(&t, got, want, 5, &result, NULL), KF_OK);
+  assert_int_equal(result.wrong, 3);
+  assert_int_equal(result.first, 0);
+  t.compare = KF_COMPARE_BITWISE; /* waived elements stay waived, numbers get no slack */
+  assert_int_equal(kf_compare_array(&t, got, want, 5, &result, NULL), KF_OK);
+  assert_int_equal(result.wrong, 3);
+}
+
 int main(void) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
@@ -294,6 +316,7 @@ int main(void) {
       cmocka_unit_test(test_verify_compare__outputs_get_twice_the_tolerance),
       cmocka_unit_test(test_verify_compare__sets_ignore_the_order),
       cmocka_unit_test(test_verify_compare__argmax_accepts_ties_when_it_can_see_them),
+      cmocka_unit_test(test_verify_compare__slack_raises_and_never_lowers),
       cmocka_unit_test(test_verify_compare__fast_and_slow_paths_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

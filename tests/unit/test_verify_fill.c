@@ -316,6 +316,112 @@ static void test_verify_fill__poison_is_found_and_never_a_plain_number(void **st
   }
 }
 
+static const kf_fill normal_fill = {.kind = KF_FILL_NORMAL};
+
+/* The classes of a stress family, over the first argument. */
+typedef struct {
+  double least, largest; /* absolute values of the finite ones */
+  int nan, plus, minus, subnormal, zeros, negative;
+} classes;
+
+static classes classes_of(const float *data, int count) {
+  classes c = {.least = HUGE_VAL};
+  for (int i = 0; i < count; i++) {
+    double size = fabs((double)data[i]);
+    c.nan += isnan(data[i]);
+    c.plus += isinf(data[i]) && data[i] > 0;
+    c.minus += isinf(data[i]) && data[i] < 0;
+    c.zeros += data[i] == 0;
+    c.subnormal += data[i] != 0 && size < 0x1p-126;
+    c.negative += signbit(data[i]) != 0;
+    if (isfinite(data[i])) c.largest = fmax(c.largest, size);
+    if (isfinite(data[i])) c.least = fmin(c.least, size);
+  }
+  return c;
+}
+
+static void test_verify_fill__stress_families_have_one_class(void **state) {
+  (void)state;
+  float data[COUNT];
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_HUGE, data, COUNT);
+  classes c = classes_of(data, COUNT);
+  /* 16 sigma of a sum stay in range */
+  assert_true(c.largest * sqrt(COUNT) * 16 <= 0x1p128 && c.least * sqrt(COUNT) * 16 > 0x1p125);
+  assert_true(c.negative > COUNT / 3 && c.negative < COUNT * 2 / 3);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_LARGE, data, COUNT);
+  c = classes_of(data, COUNT);
+  assert_true(c.largest * c.largest * COUNT * 256 <= 0x1p128 && c.least > 0x1p50);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_SUBNORMAL, data, COUNT);
+  c = classes_of(data, COUNT);
+  assert_int_equal(c.subnormal + c.zeros, COUNT);
+  assert_true(c.zeros < COUNT / 100);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_ZEROS, data, COUNT);
+  c = classes_of(data, COUNT);
+  assert_int_equal(c.zeros, COUNT);
+  assert_true(c.negative > COUNT / 3 && c.negative < COUNT * 2 / 3);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_EQUAL, data, COUNT);
+  for (int i = 1; i < COUNT; i++)
+    assert_true(data[i] == data[0] && data[0] != 0);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_ONE_HOT, data, COUNT);
+  c = classes_of(data, COUNT);
+  assert_int_equal(c.zeros, COUNT - 1);
+  assert_true(c.largest == 1);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_OFFSET, data, COUNT);
+  c = classes_of(data, COUNT);
+  assert_true(c.least > 1024 - 5 && c.largest < 1024 + 5 && c.largest > c.least + 4);
+  fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_ALTERNATING, data, COUNT);
+  for (int i = 0; i < COUNT; i++)
+    assert_true(fabs(data[i] - (i % 2 ? -4096 : 4096)) <= 1);
+}
+
+static void test_verify_fill__specials_are_at_their_place_of_the_first_argument(void **state) {
+  (void)state;
+  float data[COUNT], other[COUNT], plain[COUNT];
+  const int places[] = {0, COUNT / 2, COUNT - 1};
+  fill_ok(KF_TYPE_F32, normal_fill, 1, 5, KF_FAMILY_NORMAL, plain, COUNT);
+  for (int f = KF_FAMILY_NAN_FIRST; f < KF_FAMILY_COUNT; f++) {
+    int number = f - KF_FAMILY_NAN_FIRST;
+    fill_ok(KF_TYPE_F32, normal_fill, 0, 5, (kf_family)f, data, COUNT);
+    classes c = classes_of(data, COUNT);
+    assert_int_equal(c.nan, number / 3 == 0);
+    assert_int_equal(c.plus, number / 3 == 1);
+    assert_int_equal(c.minus, number / 3 == 2);
+    assert_false(isfinite(data[places[number % 3]]));
+    fill_ok(KF_TYPE_F32, normal_fill, 1, 5, (kf_family)f, other, COUNT); /* not the first: N(0,1) */
+    assert_memory_equal(other, plain, sizeof plain);
+  }
+}
+
+static void test_verify_fill__stress_of_every_type_and_length(void **state) {
+  (void)state;
+  double data[64];
+  for (int t = 0; t < KF_TYPE_COUNT; t++)
+    for (int f = KF_FAMILY_STRESS; f < KF_FAMILY_COUNT; f++)
+      for (int n = 0; n < 4; n++) {
+        kf_type type = (kf_type)t;
+        if (!kf_type_is_float(type)) continue;
+        memset(data, 0x55, sizeof data);
+        fill_ok(type, normal_fill, 0, 5, (kf_family)f, data, n);
+        for (size_t byte = (size_t)n * kf_type_size(type); byte < sizeof data; byte++)
+          assert_int_equal(((const unsigned char *)data)[byte], 0x55);
+      }
+}
+
+/* The quiet bit is the highest of the mantissa: an operation that meets this poison raises "invalid". */
+static void test_verify_fill__the_first_poison_is_a_signalling_nan(void **state) {
+  (void)state;
+  static const struct {
+    kf_type type;
+    int mantissa_bits;
+  } rows[] = {{KF_TYPE_F64, 52}, {KF_TYPE_F32, 23}, {KF_TYPE_F16, 10}, {KF_TYPE_BF16, 7}, {KF_TYPE_E5M2, 2}};
+  for (size_t i = 0; i < KF_COUNTOF(rows); i++) {
+    uint64_t bits = 0;
+    kf_poison(rows[i].type, &bits, 1, 0);
+    assert_true(isnan(kf_type_get(rows[i].type, &bits, 0)));
+    assert_int_equal(bits >> (rows[i].mantissa_bits - 1) & 1, 0);
+  }
+}
+
 int main(void) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
@@ -325,6 +431,10 @@ int main(void) {
       cmocka_unit_test(test_verify_fill__length_seed_and_argument),
       cmocka_unit_test(test_verify_fill__families_have_their_shape),
       cmocka_unit_test(test_verify_fill__integers_are_whole_and_narrow_types_get_smaller_ones),
+      cmocka_unit_test(test_verify_fill__stress_families_have_one_class),
+      cmocka_unit_test(test_verify_fill__specials_are_at_their_place_of_the_first_argument),
+      cmocka_unit_test(test_verify_fill__stress_of_every_type_and_length),
+      cmocka_unit_test(test_verify_fill__the_first_poison_is_a_signalling_nan),
       cmocka_unit_test(test_verify_fill__integer_ranges),
       cmocka_unit_test(test_verify_fill__permutation_has_each_value_once),
       cmocka_unit_test(test_verify_fill__sorted_ascends_over_its_range),

@@ -31,6 +31,7 @@ static void fill_rest(kf_verdict *v) {
                               .joined_launches = true,
                               .matrix = 2};
   v->cell = (kf_cell){{2, 0, 1, 3}};
+  v->precision = (kf_precision_result){.state = KF_PRECISION_PASSED, .rms = 1e-7, .limit = 0.25};
   v->time_ns = 1000;
   v->time_low_ns = 990;
   v->time_high_ns = 1020;
@@ -53,11 +54,14 @@ static void fill_rest(kf_verdict *v) {
                               .floor_ns = 750};
   SET(v->source_sha256, "ab12");
   SET(v->artefact_sha256, "cd34");
+  SET(v->shared_with, "ef56");
   SET(v->binding, "TILE=16,VEC=4");
   SET(v->log, "warning: x\n");
   SET(v->next_why, "the race is over");
   SET(v->next_command, "kf report");
 }
+
+enum { SAMPLES = 3 };
 
 static void fill_verdict(kf_verdict *v) {
   kf_verdict_init(v);
@@ -84,6 +88,24 @@ static void fill_verdict(kf_verdict *v) {
                              .blocks = 8,
                              .dropped = 1,
                              .why = "more than 1 % faster"};
+  v->warm_ns = 555;
+  v->nsamples = SAMPLES;
+  for (int i = 0; i < v->nsamples; i++) {
+    kf_sample *sample = &v->samples[i];
+    *sample = (kf_sample){.process = i % 3,
+                          .block = i,
+                          .ncases = i + 1,
+                          .candidate_first = i & 1,
+                          .drop = (kf_sample_drop)(i % (KF_DROP_FREQUENCY + 1)),
+                          .waited_ns = {i, INT64_MAX},
+                          .switches = {3, 4},
+                          .stolen_ns = 5,
+                          .span_ns = 6,
+                          .mhz = 7};
+    for (int c = 0; c < sample->ncases; c++)
+      for (int side = 0; side < 2; side++)
+        sample->value[side][c] = (kf_sample_value){100 * i + 10 * c + side, -i};
+  }
   v->ncases = 2;
   v->cases[0] = (kf_case_result){.symbols = "n=1", .right = true, .worst = 0.25};
   v->cases[1] = (kf_case_result){.symbols = "n=2", .measured = true, .worst = HUGE_VAL, .time_ns = 77};
@@ -108,9 +130,15 @@ static void test_wire_verdict__survives_the_round_trip(void **state) {
   assert_true(after.confirmed);
   assert_true(after.evidence.known && after.evidence.joined_launches && !after.evidence.subgroup);
   assert_int_equal(after.cell.level[3], 3);
+  assert_int_equal(after.precision.state, KF_PRECISION_PASSED);
+  assert_true(after.precision.rms == 1e-7 && after.precision.limit == 0.25);
   assert_true(isinf(after.cases[1].worst));
   assert_string_equal(after.cases[1].symbols, "n=2");
   assert_string_equal(after.next_command, "kf report");
+  assert_int_equal(after.warm_ns, 555);
+  assert_int_equal(after.nsamples, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++)
+    assert_memory_equal(&after.samples[i], &before.samples[i], sizeof after.samples[i]);
   json_decref(json);
   json_decref(again);
 }
@@ -180,6 +208,9 @@ static void test_wire_verdict__wrong_types_are_refused_and_outputs_kept(void **s
       "{\"verdict\":1}",
       "{\"verdict\":\"fine\"}",
       "{\"verdict\":\"slow\",\"stage\":\"2\"}",
+      "{\"verdict\":\"slow\",\"precision\":1}",
+      "{\"verdict\":\"slow\",\"precision\":{\"state\":\"fine\"}}",
+      "{\"verdict\":\"slow\",\"precision\":{\"state\":\"passed\",\"rms\":\"1\"}}",
       "{\"verdict\":\"slow\",\"stage\":4}",
       "{\"verdict\":\"slow\",\"stage\":1.5}",
       "{\"verdict\":\"slow\",\"confirmed\":0}",
@@ -313,10 +344,60 @@ static void test_wire_verdict__no_memory_is_reported(void **state) {
   assert_true(sweep_allocations(round_trip, true) > 50);
 }
 
+static void test_wire_verdict__holds_as_many_samples_as_there_may_be(void **state) {
+  (void)state;
+  static kf_verdict before, after;
+  kf_verdict_init(&before);
+  before.nsamples = KF_SAMPLES_MAX;
+  for (int i = 0; i < KF_SAMPLES_MAX; i++) {
+    before.samples[i] = (kf_sample){.block = i, .ncases = KF_SAMPLE_CASES_MAX};
+    for (int c = 0; c < KF_SAMPLE_CASES_MAX; c++)
+      for (int side = 0; side < 2; side++)
+        before.samples[i].value[side][c] = (kf_sample_value){INT64_MAX - c, -i};
+  }
+  json_t *json = NULL;
+  assert_int_equal(kf_verdict_to_json(&before, &json, NULL), KF_OK);
+  assert_int_equal(kf_verdict_from_json(json, &after, NULL), KF_OK);
+  assert_memory_equal(after.samples, before.samples, sizeof after.samples);
+  json_array_append_new(json_object_get(json_object_get(json, "samples"), "rows"), json_array());
+  assert_int_equal(kf_verdict_from_json(json, &after, NULL), KF_EPROTO);
+  json_decref(json);
+  before.nsamples++;
+  assert_int_equal(kf_verdict_to_json(&before, &json, NULL), KF_EBUG);
+}
+
+/* What a hostile or newer evaluator might send in place of a row. */
+static void test_wire_verdict__refuses_rows_that_are_no_samples(void **state) {
+  (void)state;
+  static kf_verdict v;
+  static const char *const rows[] = {
+      "7",
+      "[]",
+      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3]]",        /* a list is missing */
+      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3],[4,5]]",  /* of another length */
+      "[0,1,\"candidate\",\"\",[1,2],[1],0,0,0,[1],[2],[3],[4]]",      /* half a pair */
+      "[0,1,\"candidate\",\"why\",[1,2],[1,2],0,0,0,[1],[2],[3],[4]]", /* no such reason */
+      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1.5],[2],[3],[4]]",  /* a fraction */
+      "[-1,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1],[2],[3],[4]]",   /* a process before the first */
+      "[0,1,\"candidate\",\"\",[1,2],[1,2],0,0,0,[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],[],[],[]]",
+  };
+  for (size_t i = 0; i < KF_COUNTOF(rows); i++) {
+    char text[512];
+    json_t *json = NULL;
+    kf_err err = {0};
+    snprintf(text, sizeof text, "{\"verdict\":\"correct\",\"samples\":{\"rows\":[%s]}}", rows[i]);
+    assert_int_equal(kf_json_parse(text, strlen(text), sizeof text, "test", &json, &err), KF_OK);
+    if (kf_verdict_from_json(json, &v, &err) != KF_EPROTO) fail_msg("taken: %s", rows[i]);
+    json_decref(json);
+  }
+}
+
 int main(void) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wire_verdict__survives_the_round_trip),
+      cmocka_unit_test(test_wire_verdict__holds_as_many_samples_as_there_may_be),
+      cmocka_unit_test(test_wire_verdict__refuses_rows_that_are_no_samples),
       cmocka_unit_test(test_wire_verdict__has_the_keys_of_the_format),
       cmocka_unit_test(test_wire_verdict__leaves_out_what_is_not_known),
       cmocka_unit_test(test_wire_verdict__unknown_fields_are_ignored_missing_ones_default),

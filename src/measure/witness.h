@@ -1,0 +1,32 @@
+/* witness.h - the child's clock as evidence against it (docs/internals/evaluator.md, T15; cheats.md, row 3).
+ * Nothing is scored by it. Pure.
+ *
+ * The window that the child times lies within the judge's, and in an honest child nothing but the round trip
+ * lies between the two. So a child that works outside its window, or whose clock was patched, says less than
+ * the judge saw in every call; one that claims more than the judge saw has invented it. Waiting for a core
+ * falls into the gap too: the kernel tells how long that was, and the best of many calls decides. */
+#ifndef KF_MEASURE_WITNESS_H
+#define KF_MEASURE_WITNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zero-initialised. */
+typedef struct {
+  int calls;
+  int64_t least_gap_ns;              /* smallest excess of wall over what the claim allows; of all calls */
+  int64_t gap_wall_ns, gap_child_ns; /* of that call */
+  int claimed_too_long;              /* calls in which the child claims more than the judge saw */
+  int64_t long_wall_ns, long_child_ns;
+} kf_witness;
+
+/* `wall_ns` with the empty request in it. `waited_ns`: all threads and the judge, kf_waited.sum_ns. */
+void kf_witness_add(kf_witness *witness, int64_t wall_ns, int64_t empty_ns, int64_t child_ns,
+                    int64_t waited_ns);
+
+typedef enum { KF_WITNESS_FINE, KF_WITNESS_TOO_SHORT, KF_WITNESS_TOO_LONG } kf_witness_says;
+/* FINE below KF_WITNESS_CALLS_MIN calls. */
+enum { KF_WITNESS_CALLS_MIN = 6 };
+kf_witness_says kf_witness_judge(const kf_witness *witness);
+
+#endif
