@@ -41,6 +41,8 @@ typedef enum {
   KF_BUILD_LOG,          /* text */
   KF_BUILD_ENTRIES,      /* kf_entry_info array */
   KF_BUILD_ARTEFACT,     /* bytes; several frames are one artefact */
+  KF_BUILD_FACTS,        /* host form: kf_host_facts, before any of the candidate's code has run */
+  KF_BUILD_WORKSPACE,    /* host form: int64_t for each plan, after IN_LAUNCH */
   KF_BUILD_RESULT,       /* kf_build_result */
 } kf_build_frame_kind;
 

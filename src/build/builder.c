@@ -7,6 +7,7 @@
 #include "build/build_log.h"
 #include "device/calls_blob.h"
 #include "device/fault.h"
+#include "device/host_object.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
 #include <errno.h>
@@ -17,7 +18,7 @@
 
 enum {
   READY_LIMIT_MS = 60000, /* for opening the device and practising, on a loaded machine */
-  PATIENCE_MS = 5000,     /* how long a candidate waits for a spare that is not ready yet */
+  PATIENCE_MS = 10000,    /* an unready spare older than this is not waited for */
   NS_PER_MS = 1000 * 1000,
 };
 
@@ -36,8 +37,9 @@ struct kf_build {
   int64_t limit_ns, launch_limit_ns;           /* of the phase under way; of the trial launches to come */
   int64_t late_ns;                    /* elapsed when bytes first came after the limit; 0: none did */
   int64_t phase_ns, phase_starved_ns; /* elapsed and starved when the phase began */
-  bool done, taken, got_result, want_entries;
-  kf_buf incoming, log, artefact, entries;
+  bool done, taken, got_result, want_entries, is_host;
+  int nplans;
+  kf_buf incoming, log, artefact, entries, workspace;
   char work_dir[KF_PATH_MAX], source_name[64];
   kf_build_outcome outcome;
 };
@@ -132,11 +134,13 @@ static kf_status new_build(const kf_build_request *request, kf_build **ret_build
   kf_build *build = kf_calloc(1, sizeof *build);
   if (!build) return kf_nomem(err);
   build->fd = build->fault_fd = build->wire_fd = -1;
+  build->is_host = kf_device_is_host(request->device_id);
   build->outcome.result.slot = -1;
   kf_buf_init(&build->incoming, 2 * (size_t)KF_BUILD_FRAME_MAX);
   kf_buf_init(&build->log, 2 * (size_t)KF_BUILD_LOG_MAX);
   kf_buf_init(&build->artefact, KF_BUILD_ARTEFACT_MAX);
   kf_buf_init(&build->entries, KF_BUILD_ENTRIES_MAX * sizeof(kf_entry_info));
+  kf_buf_init(&build->workspace, KF_BUILD_PLANS_MAX * sizeof(int64_t));
   build->memory_bytes = request->memory_bytes;
   build->start_ns = kf_now_ns();
   build->limit_ns = (int64_t)READY_LIMIT_MS * NS_PER_MS;
@@ -198,6 +202,7 @@ kf_status kf_build_start(const kf_build_request *request, kf_build **ret_build, 
   if (status == KF_OK) {
     build->is_spare = false;
     build->want_entries = request->want_entries;
+    build->nplans = request->nplans;
     snprintf(build->source_name, sizeof build->source_name, "%.63s",
              request->source_name ? request->source_name : "kernel.cl");
     build->timeout_ns = request->timeout_ms * NS_PER_MS;
@@ -239,6 +244,7 @@ void kf_build_free(kf_build *build) {
   kf_buf_done(&build->log);
   kf_buf_done(&build->artefact);
   kf_buf_done(&build->entries);
+  kf_buf_done(&build->workspace);
   kf_build_outcome_done(&build->outcome);
   kf_free(build);
 }
@@ -351,6 +357,13 @@ static kf_status take_frame(kf_build *build, uint32_t kind, const char *bytes, s
     return kf_buf_append(&build->entries, bytes, len, err);
   case KF_BUILD_ARTEFACT:
     return kf_buf_append(&build->artefact, bytes, len, err);
+  case KF_BUILD_FACTS:
+    if (len != sizeof build->outcome.facts || build->outcome.in_launch)
+      return kf_fail(err, KF_EPROTO, "builder: facts of %zu bytes, or late", len);
+    memcpy(&build->outcome.facts, bytes, len);
+    return KF_OK;
+  case KF_BUILD_WORKSPACE:
+    return kf_buf_append(&build->workspace, bytes, len, err);
   case KF_BUILD_RESULT:
     return take_result(build, bytes, len, err);
   default:
@@ -435,14 +448,50 @@ static kf_status conclude_timeout(kf_build *build, kf_err *err) {
   KF_TRY(kf_child_kill(build->child, err));
   build->outcome.result = (kf_run_result){.code = KF_RUN_TIMED_OUT, .slot = -1};
   snprintf(build->outcome.result.text, sizeof build->outcome.result.text, "%s did not end within %lld ms",
-           build->outcome.in_launch ? "a trial launch" : "the compiler",
+           !build->outcome.in_launch ? "the compiler"
+           : build->is_host          ? "kf_workspace"
+                                     : "a trial launch",
            (long long)(build->limit_ns / 1000000));
   return KF_OK;
+}
+
+/* What kf_workspace said, if that can be given. */
+static kf_status fill_workspace(kf_build *build, kf_run_result *result, kf_err *err) {
+  if (build->workspace.len != (size_t)build->nplans * sizeof(int64_t)) {
+    *result = (kf_run_result){.code = KF_RUN_FORGED, .slot = -1};
+    snprintf(result->text, sizeof result->text, "the builder's answer about the workspace is malformed");
+    return KF_OK;
+  }
+  int64_t *bytes = kf_memdup(kf_buf_text(&build->workspace), build->workspace.len + 1);
+  if (!bytes) return kf_nomem(err);
+  build->outcome.workspace = bytes;
+  for (int i = 0; i < build->nplans; i++) {
+    if (bytes[i] >= 0 && (build->memory_bytes <= 0 || bytes[i] <= build->memory_bytes)) continue;
+    *result = (kf_run_result){.code = KF_RUN_OUT_OF_MEMORY, .slot = -1};
+    snprintf(result->text, sizeof result->text, "kf_workspace asks for %lld bytes, of %lld that there are",
+             (long long)bytes[i], (long long)build->memory_bytes);
+    return KF_OK;
+  }
+  return KF_OK;
+}
+
+/* The judge's own look at an object before anything loads it where it counts. */
+static kf_status check_object(kf_build *build, kf_err *err) {
+  kf_run_result *result = &build->outcome.result;
+  kf_host_object found;
+  kf_host_object_check(build->artefact.data, build->artefact.len, &found);
+  if (found.why[0]) {
+    *result = (kf_run_result){.code = KF_RUN_REFUSED, .slot = -1};
+    snprintf(result->text, sizeof result->text, "%s", found.why);
+    return KF_OK;
+  }
+  return found.has_workspace ? fill_workspace(build, result, err) : KF_OK;
 }
 
 static kf_status fill_outcome(kf_build *build, kf_err *err) {
   kf_build_outcome *outcome = &build->outcome;
   outcome->wall_ms = elapsed_ns(build) / 1000000;
+  if (build->is_host && outcome->result.code == KF_RUN_OK) KF_TRY(check_object(build, err));
   kf_build_log_clean(&build->log, build->work_dir, build->source_name, KF_BUILD_LOG_MAX);
   outcome->log = kf_buf_take(&build->log);
   if (!outcome->log) return kf_nomem(err);
@@ -491,8 +540,8 @@ static kf_status step_unready(kf_build *build, kf_err *err) {
   if (status == KF_OK && ended)
     status = kf_fail(&why, KF_EIO, "builder: it ended before it had opened the device");
   if (status == KF_OK && over_time(build) && !may_go_on(build, had_bytes))
-    status = kf_fail(&why, KF_ETIMEOUT, "builder: the device was not open within %lld s",
-                     (long long)(build->limit_ns / NS_PER_MS / 1000));
+    status =
+        kf_fail(&why, KF_ETIMEOUT, "builder: the device was not open within %d s", READY_LIMIT_MS / 1000);
   return status == KF_OK ? KF_OK : replace_process(build, &why, err);
 }
 
@@ -544,5 +593,6 @@ void kf_build_outcome_done(kf_build_outcome *outcome) {
   kf_free(outcome->artefact);
   kf_free(outcome->log);
   kf_free(outcome->entries);
+  kf_free(outcome->workspace);
   memset(outcome, 0, sizeof *outcome);
 }

@@ -4,8 +4,10 @@
  * The OpenCL builder compiles, then launches each (kernel, local size, size class) of the given plans once on
  * memory of its own, so that PoCL's lazy work-group code is in the saved binary and the runner needs no exec
  * (src/device/README.md, PoCL). The launched code is the candidate's: the builder's process is as untrusted
- * as a runner and lives for one build. Asynchronous: the judge starts builds, watches kf_build_fd in its poll
- * loop, stops them during timed pairs. */
+ * as a runner and lives for one build. For the host form it runs the C compiler; the object is looked at
+ * (device/host_object.h) before its kf_workspace, if there is one, is asked about each plan, and again by the
+ * judge, so that no object that may not be loaded is an outcome. Asynchronous: the judge starts builds,
+ * watches kf_build_fd in its poll loop, stops them during timed pairs. */
 #ifndef KF_BUILD_BUILDER_H
 #define KF_BUILD_BUILDER_H
 
@@ -37,6 +39,8 @@ typedef struct {
   char *artefact;       /* kf_free */
   size_t artefact_len;
   char *log; /* compiler log, cut at 64 KiB, paths of the work folder removed; never NULL when finished */
+  kf_host_facts facts;    /* host form */
+  int64_t *workspace;     /* host form with kf_workspace: bytes for each plan of the request; else NULL */
   kf_entry_info *entries; /* want_entries */
   int nentries;
   int64_t wall_ms;

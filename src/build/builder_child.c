@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "device/calls_blob.h"
 #include "device/fault.h"
+#include "device/host_object.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
 #include <poll.h>
@@ -96,6 +97,27 @@ static kf_status warm_and_save(builder_state *state, kf_backend *backend, kf_pro
   return status;
 }
 
+/* Host form. The object is sent before any of its code has run, so it is the compiler's. */
+static kf_status save_and_ask(builder_state *state, kf_backend *backend, kf_program *program,
+                              kf_run_result *result, kf_err *err) {
+  int64_t bytes[KF_BUILD_PLANS_MAX] = {0};
+  kf_host_object found;
+  kf_buf binary;
+  kf_buf_init(&binary, KF_BUILD_ARTEFACT_MAX);
+  kf_status status = kf_backend_save(backend, program, &binary, err);
+  if (status == KF_OK) kf_host_object_check(binary.data, binary.len, &found);
+  if (status == KF_OK) status = send_frame(state->fd, KF_BUILD_ARTEFACT, binary.data, binary.len, err);
+  if (status == KF_OK)
+    status = send_frame(state->fd, KF_BUILD_FACTS, kf_program_facts(program), sizeof(kf_host_facts), err);
+  kf_buf_done(&binary);
+  if (status != KF_OK || !found.has_workspace)
+    return status; /* what may not be loaded is the judge's to say */
+  KF_TRY(send_frame(state->fd, KF_BUILD_IN_LAUNCH, NULL, 0, err));
+  for (int i = 0; i < state->nplans && result->code == KF_RUN_OK; i++)
+    KF_TRY(kf_backend_workspace(backend, program, state->plans[i], &bytes[i], result, err));
+  return send_frame(state->fd, KF_BUILD_WORKSPACE, bytes, (size_t)state->nplans * sizeof bytes[0], err);
+}
+
 static bool has_request(void *context) {
   const builder_state *state = context;
   struct pollfd entry = {.fd = state->fd, .events = POLLIN};
@@ -128,7 +150,8 @@ static kf_status build(builder_state *state, kf_backend *backend, kf_run_result 
   kf_buf_done(&log);
   if (result->code != KF_RUN_OK) return KF_OK;
   if (state->wire->want_entries) return send_entries(state, program, err);
-  return warm_and_save(state, backend, program, result, err);
+  return kf_backend_is_host(backend) ? save_and_ask(state, backend, program, result, err)
+                                     : warm_and_save(state, backend, program, result, err);
 }
 
 static kf_status serve(builder_state *state, kf_run_result *result, bool *ret_unused, kf_err *err) {

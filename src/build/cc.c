@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "build/build_log.h"
+#include "device/host_cc.h"
 #include "device/role_env.h"
 #include "sandbox/channel.h"
 #include <errno.h>
@@ -66,21 +67,6 @@ int kf_cc_main(int fd) {
 }
 
 /* ---- the judge's side ---- */
-
-static kf_status find_cc(char ret_path[KF_PATH_MAX], kf_err *err) {
-  static const char *const folders[] = {"/usr/local/bin", "/usr/bin", "/bin"};
-  const char *name = getenv("KF_CC");
-  if (!name || !*name) name = "cc";
-  if (name[0] == '/') {
-    snprintf(ret_path, KF_PATH_MAX, "%s", name);
-    if (access(ret_path, X_OK) == 0) return KF_OK;
-  }
-  for (size_t i = 0; name[0] != '/' && i < KF_COUNTOF(folders); i++) {
-    if (kf_fs_join(ret_path, folders[i], name, err) == KF_OK && access(ret_path, X_OK) == 0) return KF_OK;
-  }
-  return kf_err_hint(err, kf_fail(err, KF_ENODEV, "no C compiler: %s is not there", name),
-                     "install gcc (Debian, Ubuntu), or set KF_CC to a compiler");
-}
 
 static kf_status pack_words(const kf_cc_request *request, const char *compiler, kf_buf *words, kf_err *err) {
   KF_TRY(kf_buf_append(words, request->work_dir, strlen(request->work_dir) + 1, err));
@@ -182,7 +168,7 @@ kf_status kf_cc_compile(const kf_cc_request *request, char **ret_object, size_t 
   char compiler[KF_PATH_MAX], path[KF_PATH_MAX];
   kf_child *child = NULL;
   kf_buf words;
-  KF_TRY(find_cc(compiler, err));
+  KF_TRY(kf_host_cc_find(compiler, err));
   KF_TRY(kf_fs_join(path, request->work_dir, SOURCE_FILE, err));
   KF_TRY(kf_fs_write(path, request->source, request->source_len, err));
   kf_buf_init(&words, WORDS_MAX);

@@ -275,7 +275,8 @@ static kf_status check_kernels(check *c, const check_args *args, kf_err *err) {
   if (task->kernel[c->language] != NULL) KF_TRY(check_plan(c, task->kernel[c->language], err));
   for (int i = 0; i < task->nseeds[c->language]; i++)
     KF_TRY(check_plan(c, task->seeds[c->language][i], err));
-  KF_TRY(kf_judge_device(c->judge, c->cli->common.device, &c->device, err));
+  KF_TRY(kf_judge_device(c->judge, c->cli->common.device, c->task, NULL, &c->device, err));
+  c->language = kf_device_language(c->device);
   if (task->kernel[c->language] != NULL) KF_TRY(judge_kernel(c, "kernel", task->kernel[c->language], err));
   for (int i = 0; i < task->nseeds[c->language]; i++)
     KF_TRY(judge_kernel(c, "seed", task->seeds[c->language][i], err));
@@ -306,7 +307,7 @@ kf_status kf_cmd_check(kf_cli *cli, const void *args_, kf_err *err) {
   KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
   KF_TRY(kf_input_task(args->task, &task, err));
   check c = {.cli = cli, .task = task, .sound = true};
-  KF_TRY(kf_input_language(task, &c.language, err));
+  KF_TRY(kf_input_judged(task, err));
   KF_TRY(kf_judge_open(&cli->settings, &c.judge, err));
   kf_status status = check_kernels(&c, args, err);
   kf_judge_free(c.judge);

@@ -83,8 +83,13 @@ static int count_judged(const kf_device_info *devices, int count) {
   return judged;
 }
 
-static void look_at_opencl(findings *list, int devices, int judged, const char *note) {
-  int drivers = count_icds();
+static void look_at_opencl(findings *list, const kf_device_info *all, int count, const char *note) {
+  int drivers = count_icds(), devices = 0, judged = 0;
+  for (int i = 0; i < count; i++) {
+    if (kf_device_language(&all[i]) != KF_LANG_OPENCL) continue;
+    devices++;
+    judged += kf_device_is_judged_on(&all[i]);
+  }
   if (devices > 0 && judged == 0) {
     finding *f = add(list, "opencl", FINDING_MISSING);
     snprintf(f->detail, sizeof f->detail,
@@ -125,7 +130,7 @@ static void look_at_compiler(findings *list) {
       return;
     }
   finding *f = add(list, "C compiler", FINDING_MISSING);
-  snprintf(f->detail, sizeof f->detail, "no cc in PATH: references in C cannot be built");
+  snprintf(f->detail, sizeof f->detail, "no cc in PATH: references and kernels in C cannot be built");
   snprintf(f->fix, sizeof f->fix, "apt-get install gcc libc6-dev");
 }
 
@@ -330,7 +335,7 @@ kf_status kf_cmd_doctor(kf_cli *cli, const void *args, kf_err *err) {
       judge != NULL ? kf_evaluator_devices(kf_judge_evaluator(judge), &ndevices) : NULL;
   int judged = count_judged(devices, ndevices);
   if (judge != NULL) {
-    look_at_opencl(&list, ndevices, judged, kf_evaluator_hello_text(kf_judge_evaluator(judge), "note"));
+    look_at_opencl(&list, devices, ndevices, kf_evaluator_hello_text(kf_judge_evaluator(judge), "note"));
     look_at_sandbox(&list, kf_judge_evaluator(judge));
   }
   look_at_libclang(&list);

@@ -139,7 +139,7 @@ static kf_status judge_path(evaluation *e, const char *path, kf_err *err) {
 
 static kf_status judge_own(evaluation *e, kf_language language, kf_err *err) {
   const kf_task *task = e->task;
-  KF_TRY(kf_input_own_kernel(task, &e->own, err));
+  KF_TRY(kf_input_own_kernel(task, language, &e->own, err));
   KF_TRY(judge_source(e, e->own->path, e->own->bytes, e->own->len, err));
   for (int i = 0; i < task->nseeds[language] && e->args->seeds; i++) {
     const kf_task_file *seed = task->seeds[language][i];
@@ -153,15 +153,18 @@ static bool names_task(const char *path) {
   return kf_fs_is_dir(path) || (len > 5 && strcmp(path + len - 5, ".yaml") == 0);
 }
 
-/* A task and the files up to the next task; *ret_next is where that is. */
+/* A task and the files up to the next task; *ret_next is where that is. The first file's language decides on
+ * the device; all of them are judged there. */
 static kf_status judge_task(evaluation *e, size_t first, size_t *ret_next, kf_err *err) {
   const kf_texts *paths = &e->args->paths;
   size_t next = first + 1;
   KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
-  kf_language language = KF_LANG_OPENCL;
   *ret_next = next;
   KF_TRY(kf_input_task(paths->items[first], &task, err));
-  KF_TRY(kf_input_language(task, &language, err));
+  KF_TRY(kf_input_judged(task, err));
+  const char *file = next < paths->count && !names_task(paths->items[next]) ? paths->items[next] : NULL;
+  KF_TRY(kf_judge_device(e->judge, e->cli->common.device, task, file, &e->device, err));
+  kf_language language = kf_device_language(e->device);
   e->task = task;
   e->own = task->kernel[language];
   kf_status status = KF_OK;
@@ -176,7 +179,6 @@ kf_status kf_cmd_eval(kf_cli *cli, const void *args_, kf_err *err) {
   const eval_args *args = args_;
   evaluation e = {.cli = cli, .args = args, .all_correct = true};
   kf_status status = kf_judge_open(&cli->settings, &e.judge, err);
-  if (status == KF_OK) status = kf_judge_device(e.judge, cli->common.device, &e.device, err);
   for (size_t i = 0; status == KF_OK && i < args->paths.count;)
     status = judge_task(&e, i, &i, err);
   kf_judge_free(e.judge);

@@ -68,7 +68,7 @@ static kf_status judge_again(kf_cli *cli, const kf_report *report, const kf_buf 
   const kf_device_info *device = NULL;
   const char *wanted = cli->common.device != NULL ? cli->common.device : kf_report_device(report);
   KF_TRY(kf_judge_open(&cli->settings, &judge, err));
-  kf_status status = kf_judge_device(judge, wanted, &device, err);
+  kf_status status = kf_judge_device(judge, wanted, kf_report_task(report), NULL, &device, err);
   if (status == KF_OK) {
     kf_eval_request request = {
         .task = kf_report_task(report),

@@ -110,6 +110,15 @@ static kf_status read_places(const init_args *args, const char **ret_kernel, cha
   return KF_OK;
 }
 
+/* An OpenCL compiler tells what a kernel's arguments are; kf_run has only one. */
+static kf_status refuse_host_form(const char *path, kf_err *err) {
+  kf_language language = KF_LANG_OPENCL;
+  if (!kf_language_of_file(path, &language) || language != KF_LANG_C) return KF_OK;
+  return kf_err_hint(
+      err, kf_fail(err, KF_EINVAL, "init: %s: a C kernel does not say what its arguments are", path),
+      "write its task.yaml by hand; docs/formats/host-form.md has a whole one");
+}
+
 static kf_status choose_entry(const json_t *kernels, const char *wanted, const json_t **ret_kernel,
                               kf_err *err) {
   KF_CLEANUP(kf_buf_done) kf_buf names;
@@ -163,7 +172,7 @@ static kf_status ask_compiler(kf_cli *cli, const char *path, json_t **ret_kernel
   kf_judge *judge = NULL;
   const kf_device_info *device = NULL;
   KF_TRY(kf_judge_open(&cli->settings, &judge, err));
-  kf_status status = kf_judge_device(judge, cli->common.device, &device, err);
+  kf_status status = kf_judge_device(judge, cli->common.device, NULL, path, &device, err);
   if (status == KF_OK) {
     status = kf_judge_inspect(judge, device->id, kf_buf_text(&source), source.len, ret_kernels, err);
     if (status != KF_OK) kf_err_context(err, status, "%s", path);
@@ -207,6 +216,7 @@ kf_status kf_cmd_init(kf_cli *cli, const void *args_, kf_err *err) {
   const char *path = NULL;
   char dir[KF_PATH_MAX];
   KF_TRY(read_places(args, &path, dir, err));
+  KF_TRY(refuse_host_form(path, err));
   KF_CLEANUP(kf_json_freep) json_t *kernels = NULL;
   const json_t *kernel = NULL;
   KF_TRY(ask_compiler(cli, path, &kernels, err));

@@ -131,7 +131,7 @@ static kf_status run_race(kf_cli *cli, const race_args *args, const kf_task *tas
   KF_TRY(kf_input_kernel(c->a, &a, err));
   KF_TRY(kf_input_kernel(c->b, &b, err));
   const kf_device_info *device = NULL;
-  KF_TRY(kf_judge_device(judge, cli->common.device, &device, err));
+  KF_TRY(kf_judge_device(judge, cli->common.device, task, c->b, &device, err));
   kf_eval_source against = {kf_buf_text(&a), a.len, args->binding_a != NULL ? args->binding_a : ""};
   kf_eval_request request = {
       .task = task,
@@ -156,8 +156,7 @@ kf_status kf_cmd_race(kf_cli *cli, const void *args_, kf_err *err) {
   KF_TRY(read_contest(args, &c, err));
   KF_CLEANUP(kf_input_task_free) kf_task *task = NULL;
   KF_TRY(kf_input_task(c.task, &task, err));
-  kf_language language = KF_LANG_OPENCL;
-  KF_TRY(kf_input_language(task, &language, err));
+  KF_TRY(kf_input_judged(task, err));
   kf_judge *judge = NULL;
   KF_TRY(kf_judge_open(&cli->settings, &judge, err));
   kf_status status = run_race(cli, args, task, &c, judge, err);

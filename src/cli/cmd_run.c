@@ -132,7 +132,8 @@ static kf_status print_json(const kf_cli *cli, const kf_run_options *run, const 
   KF_TRY(put_resume(cli, run, result, &resume, err));
   char export_command[KF_PATH_MAX + 64];
   const char *name = name_of(cli, result);
-  snprintf(export_command, sizeof export_command, "kf export %s --form kernel -o best.cl", name);
+  snprintf(export_command, sizeof export_command, "kf export %s --form kernel -o best.%s", name,
+           kf_language_ending(kf_report_language(report)));
   KF_TRY(kf_report_summary_json(report, &object, err));
   kf_row row;
   kf_row_begin_with(&row, object);
@@ -152,7 +153,8 @@ static kf_status print_text(const kf_cli *cli, const kf_run_options *run, const 
   KF_TRY(kf_buf_printf(&buf, err, "database     %s\n", result->db_path));
   const char *name = name_of(cli, result);
   if (result->best_source[0] != '\0')
-    KF_TRY(kf_buf_printf(&buf, err, "\ntake it home: kf export %s --form kernel -o best.cl\n", name));
+    KF_TRY(kf_buf_printf(&buf, err, "\ntake it home: kf export %s --form kernel -o best.%s\n", name,
+                         kf_language_ending(kf_report_language(report))));
   if (result->interrupted) {
     KF_TRY(kf_buf_puts(&buf, "go on:        ", err));
     KF_TRY(put_resume(cli, run, result, &buf, err));

@@ -8,12 +8,9 @@
 
 #include "base/banned.h"
 
-kf_status kf_input_language(const kf_task *task, kf_language *ret_language, kf_err *err) {
-  if (kf_task_has_language(task, KF_LANG_OPENCL)) {
-    *ret_language = KF_LANG_OPENCL;
-    return KF_OK;
-  }
-  return kf_fail(err, KF_EREFUSED, "task %s: its language is %s: opencl is what this version judges",
+kf_status kf_input_judged(const kf_task *task, kf_err *err) {
+  if (kf_task_has_language(task, KF_LANG_OPENCL) || kf_task_has_language(task, KF_LANG_C)) return KF_OK;
+  return kf_fail(err, KF_EREFUSED, "task %s: its language is %s: opencl and c are what this version judges",
                  task->name, kf_language_name(task->languages[0]));
 }
 
@@ -33,11 +30,12 @@ kf_status kf_input_kernel(const char *path, kf_buf *buf, kf_err *err) {
   return kf_fs_read(path, buf, err);
 }
 
-kf_status kf_input_own_kernel(const kf_task *task, const kf_task_file **ret_file, kf_err *err) {
-  kf_language language = KF_LANG_OPENCL;
-  KF_TRY(kf_input_language(task, &language, err));
+kf_status kf_input_own_kernel(const kf_task *task, kf_language language, const kf_task_file **ret_file,
+                              kf_err *err) {
   if (task->kernel[language] == NULL)
-    return kf_err_hint(err, kf_fail(err, KF_EREFUSED, "task %s: it has no initial kernel", task->name),
+    return kf_err_hint(err,
+                       kf_fail(err, KF_EREFUSED, "task %s: it has no initial kernel in %s", task->name,
+                               kf_language_name(language)),
                        "name a kernel file on the command line, or give the task a `kernel:`");
   *ret_file = task->kernel[language];
   return KF_OK;

@@ -124,8 +124,9 @@ const kf_evaluator *kf_judge_evaluator(const kf_judge *judge) {
 static kf_status no_such_device(const kf_device_info *devices, int count, const char *wanted, kf_err *err) {
   if (count == 0 || wanted == NULL) {
     kf_fail(err, KF_ENODEV,
-            count == 0 ? "there is no device on this machine"
-                       : "this version judges on CPU devices only, and there is none on this machine");
+            count == 0
+                ? "there is no device on this machine"
+                : "this version judges on CPU devices only, and there is none that runs this language");
     return kf_err_hint(err, KF_ENODEV, "`kf doctor` says what is missing and how to get it");
   }
   kf_status status = kf_fail(err, KF_ENODEV, "device \"%.60s\": not on this machine", wanted);
@@ -137,22 +138,45 @@ static kf_status no_such_device(const kf_device_info *devices, int count, const 
   return kf_err_hint(err, status, "there is %s", kf_buf_text(&ids));
 }
 
-kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device,
-                          kf_err *err) {
-  int count = 0;
-  const kf_device_info *devices = kf_evaluator_devices(judge->evaluator, &count);
+static kf_status named_device(const kf_device_info *devices, int count, const char *wanted,
+                              const kf_task *task, const kf_device_info **ret_device, kf_err *err) {
   for (int i = 0; i < count; i++) {
-    if (wanted != NULL && strcmp(devices[i].id, wanted) != 0) continue;
-    if (kf_device_is_judged_on(&devices[i])) {
-      *ret_device = &devices[i];
-      return KF_OK;
-    }
-    if (wanted != NULL)
+    if (strcmp(devices[i].id, wanted) != 0) continue;
+    *ret_device = &devices[i];
+    if (!kf_device_is_judged_on(&devices[i]))
       return kf_err_hint(
           err, kf_fail(err, KF_ENODEV, "device %.60s: this version judges on CPU devices only", wanted),
           "`kf doctor` lists devices and what is missing");
+    if (task == NULL || kf_task_has_language(task, kf_device_language(&devices[i]))) return KF_OK;
+    return kf_err_hint(err,
+                       kf_fail(err, KF_ENODEV, "device %.60s runs %s kernels: task %s has none", wanted,
+                               devices[i].api, task->name),
+                       "`kf doctor` lists devices; the task's `language:` says what it has");
   }
   return no_such_device(devices, count, wanted, err);
+}
+
+static const kf_device_info *device_for(const kf_device_info *devices, int count, kf_language language) {
+  for (int i = 0; i < count; i++)
+    if (kf_device_is_judged_on(&devices[i]) && kf_device_language(&devices[i]) == language)
+      return &devices[i];
+  return NULL;
+}
+
+kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_task *task, const char *file,
+                          const kf_device_info **ret_device, kf_err *err) {
+  int count = 0;
+  const kf_device_info *devices = kf_evaluator_devices(judge->evaluator, &count), *found = NULL;
+  kf_language language = KF_LANG_OPENCL;
+  if (wanted != NULL) return named_device(devices, count, wanted, task, ret_device, err);
+  bool of_file = file != NULL && kf_language_of_file(file, &language);
+  if (task == NULL || (of_file && kf_task_has_language(task, language)))
+    found = device_for(devices, count, language);
+  for (int i = 0; task != NULL && found == NULL && i < task->nlanguages; i++)
+    found = device_for(devices, count, task->languages[i]);
+  if (found == NULL) return no_such_device(devices, count, NULL, err);
+  *ret_device = found;
+  return KF_OK;
 }
 
 /* Sends the request and runs the loop until its result is there. */

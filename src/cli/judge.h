@@ -14,10 +14,12 @@ typedef struct kf_judge kf_judge;
 kf_status kf_judge_open(const kf_settings *settings, kf_judge **ret_judge, kf_err *err);
 void kf_judge_free(kf_judge *judge); /* accepts NULL */
 const kf_evaluator *kf_judge_evaluator(const kf_judge *judge);
-/* The device that `wanted` names, an id; NULL: the first that this version judges on. KF_ENODEV says what
- * there is, or that the named one is not judged on. */
-kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_device_info **ret_device,
-                          kf_err *err);
+/* The device that `wanted` names, an id; NULL: the first that this version judges on and that runs the
+ * language of `file` (a kernel's name, by its ending; NULL or unknown: the earliest of the task's languages
+ * for which there is a device). `task` NULL: any task. KF_ENODEV says what there is, or why the named one
+ * will not do. */
+kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_task *task, const char *file,
+                          const kf_device_info **ret_device, kf_err *err);
 /* Asks and waits; request->id is set here. An infrastructure failure is a failure; a verdict is none. */
 kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *ret_verdict, kf_err *err);
 /* Looks at the task itself. KF_EREFUSED: its reference fails, and the message says how. */

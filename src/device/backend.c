@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-static const kf_backend_ops *const apis[] = {&kf__opencl_ops};
+static const kf_backend_ops *const apis[] = {&kf__opencl_ops, &kf__host_ops};
 
 void kf__result_set(kf_run_result *result, kf_run_code code, int32_t api_code, const char *fmt, ...) {
   memset(result, 0, sizeof *result);
@@ -22,7 +22,7 @@ kf_status kf_backend_open(const char *device_id, kf_backend **ret_backend, kf_er
       return apis[i]->open(device_id, ret_backend, err);
   }
   return kf_err_hint(err, kf_fail(err, KF_ENODEV, "device \"%.60s\": unknown api", device_id),
-                     "device ids begin with \"opencl:\"");
+                     "device ids begin with \"opencl:\" or are \"cpu:0\"");
 }
 
 void kf_backend_close(kf_backend *backend) {
@@ -69,4 +69,13 @@ kf_status kf_backend_prepare(kf_backend *backend, kf_program *program, const kf_
 kf_status kf_backend_run(kf_backend *backend, unsigned repeat, int64_t *ret_ns, kf_run_result *ret_result,
                          kf_err *err) {
   return backend->ops->run(backend, repeat, ret_ns, ret_result, err);
+}
+
+bool kf_backend_is_host(const kf_backend *backend) {
+  return backend->ops->workspace != NULL;
+}
+
+kf_status kf_backend_workspace(kf_backend *backend, kf_program *program, const kf_calls *calls,
+                               int64_t *ret_bytes, kf_run_result *ret_result, kf_err *err) {
+  return backend->ops->workspace(backend, program, calls, ret_bytes, ret_result, err);
 }

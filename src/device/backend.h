@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "device/device.h"
+#include "device/host_asm.h"
 
 typedef enum {
   KF_RUN_OK,
@@ -67,5 +68,15 @@ kf_status kf_backend_prepare(kf_backend *backend, kf_program *program, const kf_
  * (evidence only). */
 kf_status kf_backend_run(kf_backend *backend, unsigned repeat, int64_t *ret_ns, kf_run_result *ret_result,
                          kf_err *err);
+
+/* The host form (docs/formats/host-form.md): the program is a shared object, prepare and run call its kf_run,
+ * and nothing is compiled after `compile`. */
+bool kf_backend_is_host(const kf_backend *backend);
+/* Host form only, of a compiled program: what its assembly shows. Borrowed. */
+const kf_host_facts *kf_program_facts(const kf_program *program);
+/* Host form only: loads the object if it may be loaded (device/host_object.h; KF_RUN_REFUSED else) and asks
+ * its kf_workspace. *ret_bytes is the candidate's word, 0 if it exports none. */
+kf_status kf_backend_workspace(kf_backend *backend, kf_program *program, const kf_calls *calls,
+                               int64_t *ret_bytes, kf_run_result *ret_result, kf_err *err);
 
 #endif

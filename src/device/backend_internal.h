@@ -1,5 +1,5 @@
-/* backend_internal.h - private to src/device: what one API (OpenCL, later CUDA, HIP) provides behind
- * backend.h. */
+/* backend_internal.h - private to src/device: what one API (OpenCL, the host form, later CUDA, HIP) provides
+ * behind backend.h. */
 #ifndef KF_DEVICE_BACKEND_INTERNAL_H
 #define KF_DEVICE_BACKEND_INTERNAL_H
 
@@ -22,6 +22,9 @@ typedef struct {
                        kf_run_result *ret_result, kf_err *err);
   kf_status (*run)(kf_backend *backend, unsigned repeat, int64_t *ret_ns, kf_run_result *ret_result,
                    kf_err *err);
+  /* NULL: a device form, whose temps are in its plan and whose code is made at the first launch. */
+  kf_status (*workspace)(kf_backend *backend, kf_program *program, const kf_calls *calls, int64_t *ret_bytes,
+                         kf_run_result *ret_result, kf_err *err);
 } kf_backend_ops;
 
 /* First member of every backend and program. */
@@ -33,10 +36,16 @@ struct kf_program {
   const kf_backend_ops *ops;
 };
 
-extern const kf_backend_ops kf__opencl_ops;
+extern const kf_backend_ops kf__opencl_ops, kf__host_ops;
 /* Appends this API's devices. */
 kf_status kf__opencl_enumerate(kf_device_info *ret_devices, int max, int *ret_count, kf_buf *note,
                                kf_err *err);
+
+/* "cpu:0", if there is a C compiler; else the note says why not. */
+kf_status kf__host_enumerate(kf_device_info *ret_devices, int max, int *ret_count, kf_buf *note, kf_err *err);
+void kf__host_describe(kf_device_info *ret_info); /* without the compiler's version */
+/* Largest cache of CPU 0 in sysfs, 0 if it is not told. */
+int64_t kf__sysfs_llc_bytes(void);
 
 /* Fills a result: code, api code and text; slot -1. */
 void kf__result_set(kf_run_result *result, kf_run_code code, int32_t api_code, const char *fmt, ...)

@@ -16,7 +16,11 @@ enum { LIST_TIMEOUT_MS = 60000, LIST_BYTES_MAX = 1 << 16 };
 
 kf_status kf_device_enumerate(kf_device_info ret_devices[KF_DEVICES_MAX], int *ret_count, kf_buf *note,
                               kf_err *err) {
-  return kf__opencl_enumerate(ret_devices, KF_DEVICES_MAX, ret_count, note, err);
+  int opencl = 0, host = 0;
+  KF_TRY(kf__opencl_enumerate(ret_devices, KF_DEVICES_MAX, &opencl, note, err));
+  KF_TRY(kf__host_enumerate(ret_devices + opencl, KF_DEVICES_MAX - opencl, &host, note, err));
+  *ret_count = opencl + host;
+  return KF_OK;
 }
 
 kf_status kf_device_to_json(const kf_device_info *device, json_t **ret_json, kf_err *err) {

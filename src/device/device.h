@@ -8,9 +8,9 @@
 #include "task/plan.h"
 
 typedef struct {
-  char id[32];  /* "opencl:0" */
-  char api[16]; /* "opencl" */
-  char platform[96], name[128], driver[96];
+  char id[32];                              /* "opencl:0", "cpu:0" */
+  char api[16];                             /* the language of its kernels: "opencl", "c" */
+  char platform[96], name[128], driver[96]; /* driver of "c": the compiler, its version and flags */
   char physical[64]; /* lock name: every CPU device is "cpu", else "gpu-" + uuid or bus id */
   kf_device_limits limits;
   int64_t base_align; /* bytes, CL_DEVICE_MEM_BASE_ADDR_ALIGN / 8 */
@@ -26,8 +26,21 @@ static inline bool kf_device_is_judged_on(const kf_device_info *device) {
   return device->limits.is_cpu != 0;
 }
 
-/* In-process enumeration: only for child roles. No OpenCL library or no device gives count 0 and a note why.
+/* The language of its kernels. */
+static inline kf_language kf_device_language(const kf_device_info *device) {
+  kf_language language = KF_LANG_OPENCL;
+  kf_language_parse(device->api, &language);
+  return language;
+}
+
+/* The host form: kernels are shared objects (docs/formats/host-form.md). By id, since a role knows no more.
  */
+static inline bool kf_device_is_host(const char *device_id) {
+  return strncmp(device_id, "cpu:", 4) == 0;
+}
+
+/* In-process enumeration: only for child roles. What is missing (no OpenCL library, no device, no C compiler)
+ * is in the note. */
 kf_status kf_device_enumerate(kf_device_info ret_devices[KF_DEVICES_MAX], int *ret_count, kf_buf *note,
                               kf_err *err);
 kf_status kf_device_to_json(const kf_device_info *device, json_t **ret_json, kf_err *err);

@@ -61,8 +61,7 @@ static int64_t device_size(const kf_opencl_api *cl, cl_device_id device, cl_devi
   return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-/* Largest cache of CPU 0 in sysfs, 0 if it is not told. */
-static int64_t sysfs_llc_bytes(void) {
+int64_t kf__sysfs_llc_bytes(void) {
   int64_t largest = 0;
   for (int index = 0; index < 8; index++) {
     char path[96];
@@ -133,7 +132,7 @@ void kf__opencl_describe(const kf_opencl_api *cl, const kf_opencl_place *place, 
   describe_limits(cl, device, is_cpu, &info.limits);
   info.base_align = device_uint(cl, device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
   info.llc_bytes = device_ulong(cl, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
-  if (info.llc_bytes == 0 && is_cpu) info.llc_bytes = sysfs_llc_bytes();
+  if (info.llc_bytes == 0 && is_cpu) info.llc_bytes = kf__sysfs_llc_bytes();
   info.memory_bytes = device_ulong(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   snprintf(info.extensions_note, sizeof info.extensions_note, "%s %s %s",
            strstr(extensions, "cl_khr_fp64") ? "fp64" : "no-fp64",

@@ -3,7 +3,8 @@
 
 #include <unistd.h>
 
-static const char *const passed_on[] = {"KF_OPENCL_LIBRARY", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"};
+static const char *const passed_on[] = {"KF_OPENCL_LIBRARY", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "KF_CC"};
+enum { PASSED_KF_CC = 3 };
 
 static kf_status add(kf_role_env *env, const char *name, const char *value, kf_err *err) {
   if (env->count == KF_ROLE_ENV_MAX) return kf_fail(err, KF_EBUG, "role environment: too many variables");
@@ -56,6 +57,10 @@ void kf_role_policy_init(kf_role_policy *policy, kf_sandbox_profile profile, con
   }
   for (size_t i = 0; i < KF_COUNTOF(policy->extra); i++) {
     folder_of(getenv(passed_on[i]), policy->extra[i]);
+    /* A compiler outside the usual folders comes with its own tree: PREFIX/bin/cc needs PREFIX. */
+    char above[KF_PATH_MAX];
+    snprintf(above, sizeof above, "%s", policy->extra[i]);
+    if (i == PASSED_KF_CC) folder_of(above, policy->extra[i]);
     if (policy->extra[i][0] && count < KF_SANDBOX_PATHS_MAX - 1)
       policy->policy.read_exec[count++] = policy->extra[i];
   }

@@ -10,7 +10,7 @@ enum { KF_ROLE_ENV_MAX = 12 };
 
 /* "NAME=value" strings for kf_child_options.env: the caches of PoCL and everything temporary go to `work_dir`
  * (NULL: none are set), a fixed PATH and locale, few malloc arenas (address space is limited), and from the
- * own environment only KF_OPENCL_LIBRARY, OCL_ICD_VENDORS and OCL_ICD_FILENAMES. */
+ * own environment only KF_OPENCL_LIBRARY, OCL_ICD_VENDORS, OCL_ICD_FILENAMES and KF_CC. */
 typedef struct {
   char text[KF_ROLE_ENV_MAX][KF_PATH_MAX + 32];
   const char *env[KF_ROLE_ENV_MAX + 1];
@@ -22,7 +22,7 @@ kf_status kf_role_env_init(kf_role_env *env, const char *work_dir, kf_err *err);
  * name. */
 typedef struct {
   kf_sandbox_policy policy;
-  char extra[3][KF_PATH_MAX];
+  char extra[4][KF_PATH_MAX];
 } kf_role_policy;
 void kf_role_policy_init(kf_role_policy *policy, kf_sandbox_profile profile, const char *work_dir);
 

@@ -85,8 +85,8 @@ static kf_status bind_artefact(kf_artefact *artefact, const char *binding, kf_er
  * is returned. */
 static kf_status plan_artefact(kf_artefact *artefact, const kf_artefact_request *request, kf_err *err) {
   kf_err why = {0};
-  kf_status status =
-      kf_plan_parse(artefact->task, artefact->source, artefact->source_len, "kernel", &artefact->plan, &why);
+  kf_status status = kf_plan_parse_as(artefact->task, kf_device_language(artefact->device), artefact->source,
+                                      artefact->source_len, "kernel", &artefact->plan, &why);
   if (status == KF_OK) status = bind_artefact(artefact, request->binding, &why);
   if (status == KF_OK) status = resolve_all(artefact, request, &why);
   if (status == KF_EREFUSED) {
@@ -293,15 +293,55 @@ static void explain_compile(kf_artefact *artefact) {
            artefact->nerrors, artefact->nerrors == 1 ? "" : "s");
 }
 
+/* What kf_workspace said of each plan, in the order of start_build. */
+static void add_workspaces(kf_artefact *artefact) {
+  const int64_t *bytes = artefact->outcome.workspace;
+  for (int i = 0; bytes && i < artefact->task->ncheck; i++)
+    kf_calls_add_workspace(artefact->check[i], *bytes++);
+  for (int i = 0; bytes && i < artefact->task->nmeasure; i++)
+    kf_calls_add_workspace(artefact->measure[i], *bytes++);
+  for (int i = 0; bytes && i < artefact->nextra; i++)
+    kf_calls_add_workspace(artefact->extra[i], *bytes++);
+}
+
+/* Of the calls of a built shape: the temp, if there is one. */
+static bool find_workspace(const kf_artefact *artefact, const kf_case *cases, int count,
+                           kf_calls *const *calls, const int64_t *symbols, int64_t *ret_bytes) {
+  for (int i = 0; i < count; i++) {
+    size_t size = sizeof *symbols * (size_t)artefact->task->nsymbols;
+    if (memcmp(cases[i].values, symbols, size) != 0) continue;
+    const kf_buffer_spec *last = calls[i]->nbuffers > 0 ? &calls[i]->buffers[calls[i]->nbuffers - 1] : NULL;
+    *ret_bytes = last && last->is_temp ? last->bytes : 0;
+    return true;
+  }
+  return false;
+}
+
+kf_status kf_artefact_workspace(const kf_artefact *artefact, const int64_t *symbols, int64_t *ret_bytes,
+                                kf_err *err) {
+  const kf_task *task = artefact->task;
+  *ret_bytes = 0;
+  if (!artefact->outcome.workspace ||
+      find_workspace(artefact, task->check, task->ncheck, artefact->check, symbols, ret_bytes) ||
+      find_workspace(artefact, task->measure, task->nmeasure, artefact->measure, symbols, ret_bytes))
+    return KF_OK;
+  return kf_fail(err, KF_ENOTFOUND,
+                 "how much workspace the initial kernel wants for this shape is not known");
+}
+
 static void judge_outcome(kf_artefact *artefact) {
   const kf_build_outcome *outcome = &artefact->outcome;
   kf_diagnosis *diagnosis = &artefact->diagnosis;
   artefact->state = KF_ARTEFACT_READY;
-  if (outcome->result.code == KF_RUN_OK) return;
+  if (outcome->result.code == KF_RUN_OK) {
+    add_workspaces(artefact);
+    return;
+  }
   artefact->failed = true;
   artefact->kind = outcome_kind(outcome);
   const char *what = outcome->in_launch                            ? "first_launch"
                      : outcome->result.code == KF_RUN_BUILD_FAILED ? "compile"
+                     : outcome->result.code == KF_RUN_REFUSED      ? "object"
                                                                    : "build";
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "%s", what);
   snprintf(diagnosis->text, sizeof diagnosis->text, "%s", outcome->result.text);
@@ -317,6 +357,22 @@ static void judge_screen(kf_artefact *artefact) {
   artefact->failed = true;
   artefact->kind = KF_VERDICT_REFUSED;
   artefact->diagnosis = artefact->screen.diagnosis;
+}
+
+/* Compiled evidence in the words of the syntax tree's (docs/formats/host-form.md, Place in the archive). */
+static kf_evidence host_evidence(const kf_artefact *artefact) {
+  const kf_host_facts *facts = &artefact->outcome.facts;
+  kf_evidence evidence = {.known = !artefact->failed,
+                          .launches = 1,
+                          .vector_width = facts->vector_width,
+                          .accumulators = facts->accumulators,
+                          .async_or_prefetch = facts->prefetches,
+                          .staged_local = artefact->outcome.workspace != NULL,
+                          .barrier = facts->threads,
+                          .subgroup = facts->barriers,
+                          .global_atomic = facts->atomics};
+  snprintf(evidence.source, sizeof evidence.source, "assembly");
+  return evidence;
 }
 
 /* Ends when there is a result, or a failure of ours. */
@@ -364,6 +420,8 @@ static void step_artefact(kf_artefacts *artefacts, kf_artefact *artefact) {
   else if (!artefact->build)
     judge_outcome(artefact);
   if (status == KF_OK) judge_screen(artefact);
+  if (status == KF_OK && kf_device_is_host(artefact->device->id))
+    artefact->evidence = host_evidence(artefact);
   end_build(artefacts, artefact);
 }
 

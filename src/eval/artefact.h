@@ -85,6 +85,10 @@ int kf_artefacts_fds(const kf_artefacts *artefacts, struct pollfd *fds, int max)
 /* Builds and spares that are starting stand still. */
 void kf_artefacts_pause(kf_artefacts *artefacts);
 void kf_artefacts_resume(kf_artefacts *artefacts);
+/* Host form: bytes of workspace for a shape that was built for, 0 where the kernel asks for none;
+ * KF_ENOTFOUND for another shape of a kernel that asks. */
+kf_status kf_artefact_workspace(const kf_artefact *artefact, const int64_t *symbols, int64_t *ret_bytes,
+                                kf_err *err);
 void kf_artefacts_done(kf_artefacts *artefacts);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct {
   kf_artefacts *artefacts;
   kf_spares *spares;
   kf_work_root *work;
-  const char *flush;           /* measure.flush_max_mib of touched memory, for kf_race_options */
+  const char *flush; /* measure.flush_max_mib of touched memory, for kf_race_options */
   kf_task_state *state;
   kf_artefact *candidate;
   kf_artefact *against;  /* NULL: verify and time only */

@@ -109,12 +109,6 @@ static kf_status judgeable(const kf_device_info *device, kf_err *err) {
   return kf_err_hint(err, status, "name a CPU device with --device; see `kf doctor`");
 }
 
-static kf_language language_of(const kf_device_info *device) {
-  kf_language language = KF_LANG_OPENCL;
-  kf_language_parse(device->api, &language);
-  return language;
-}
-
 /* {"source":hash,"binding":text} -> artefact; NULL while the source is missing. */
 static kf_status get_artefact(kf_session *session, kf_job *job, const json_t *side, json_t *missing,
                               kf_artefact **ret_artefact, kf_err *err) {
@@ -133,7 +127,7 @@ static kf_status get_artefact(kf_session *session, kf_job *job, const json_t *si
 }
 
 static kf_status get_initial(kf_session *session, kf_job *job, kf_err *err) {
-  const kf_task_file *kernel = job->state->task->kernel[language_of(job->device)];
+  const kf_task_file *kernel = job->state->task->kernel[kf_device_language(job->device)];
   if (!kernel || kernel->len == 0) return KF_OK;
   kf_artefact_request request = {.task = job->state->task,
                                  .device = job->device,
@@ -188,7 +182,7 @@ static kf_status prepare_task(kf_session *session, kf_job *job, json_t *missing,
   KF_TRY(find_device(session, device, &job->device, err));
   KF_TRY(judgeable(job->device, err));
   KF_TRY(find_task(session, task, missing, &job->state, err));
-  if (!job->state || kf_task_has_language(job->state->task, language_of(job->device))) return KF_OK;
+  if (!job->state || kf_task_has_language(job->state->task, kf_device_language(job->device))) return KF_OK;
   return kf_fail(err, KF_EREFUSED, "the task \"%s\" has no %s kernels, which is what device %s runs",
                  job->state->task->name, job->device->api, job->device->id);
 }
@@ -238,7 +232,7 @@ static kf_status prepare_admission(kf_session *session, kf_job *job, json_t *mis
   KF_TRY(prepare_task(session, job, missing, err));
   if (!job->state) return KF_OK;
   const kf_task *task = job->state->task;
-  kf_language language = language_of(job->device);
+  kf_language language = kf_device_language(job->device);
   if (!job->initial) KF_TRY(get_initial(session, job, err));
   KF_TRY(add_kernel(session, job, task->kernel[language], err));
   for (int i = 0; i < task->nseeds[language]; i++)

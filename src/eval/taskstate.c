@@ -96,12 +96,15 @@ static kf_status run_initial(void *context, kf_inputs *inputs, void *ret_outputs
     return kf_fail(err, KF_ENOTFOUND, "the task has no initial kernel that builds");
   kf_calls *calls = NULL;
   kf_rig *rig = NULL;
+  int64_t workspace = 0;
   kf_run_result run = {0};
   kf_status status = kf_plan_resolve(initial->plan, inputs->task, &initial->binding, inputs->symbols,
                                      &means->device->limits, &calls, err);
   if (status == KF_EREFUSED)
     return kf_fail(err, KF_ENOTFOUND, "the initial kernel's plan refuses %s", inputs->case_text);
   if (status != KF_OK) return status;
+  KF_GO(kf_artefact_workspace(initial, inputs->symbols, &workspace, err));
+  kf_calls_add_workspace(calls, workspace);
   KF_GO(kf_rig_new(inputs, calls, means->device->base_align, &rig, err));
   KF_GO(call_initial(m, rig, &run, err));
   status = run.code == KF_RUN_OK ? copy_outputs(rig, ret_outputs, err)

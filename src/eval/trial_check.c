@@ -94,17 +94,21 @@ kf_case_result *kf__trial_line(kf_trial *trial, const kf_inputs *inputs, bool me
   return line;
 }
 
-/* A kernel has no business with threads of its process; the host form may start some (OpenMP). */
+/* A kernel has no business with threads of its process; the host form may have as many as it is told. */
 static void count_threads(kf_trial *trial, const kf_trial_case *c, kf_check_result *result) {
-  if (trial->threads == 0 || strcmp(trial->judgement->device->api, "opencl") != 0) return;
+  const kf_device_info *device = trial->judgement->device;
+  if (trial->threads == 0) return;
+  bool is_host = kf_device_is_host(device->id);
   int threads = kf_runner_threads(trial->checker);
-  if (threads <= trial->threads) return;
+  int allowed = trial->threads + (is_host ? (int)device->limits.units - 1 : 0);
+  if (threads <= allowed) return;
   kf_diagnosis *diagnosis = &result->diagnosis;
-  result->kind = KF_VERDICT_CHEAT;
+  result->kind = is_host ? KF_VERDICT_REFUSED : KF_VERDICT_CHEAT;
   memset(diagnosis, 0, sizeof *diagnosis);
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "thread");
   snprintf(diagnosis->where, sizeof diagnosis->where, "%s", c->inputs->case_text);
-  snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel started a thread in its process");
+  snprintf(diagnosis->text, sizeof diagnosis->text, "%s",
+           is_host ? "more threads than call->threads allows" : "the kernel started a thread in its process");
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%d threads before the first call, %d after one",
            trial->threads, threads);
 }

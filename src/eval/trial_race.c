@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_BLOCKS = 3, ALONE_BLOCKS = 3, LONG_CHECK_NS = 1000000000 };
 
@@ -91,6 +92,12 @@ static bool is_canceled(void *context) {
   return j->canceled && j->canceled(j->context);
 }
 
+/* Cores that a process can be on at once: all there are; a device may use fewer. */
+static int cores_online(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 0 ? (int)cores : 1;
+}
+
 kf_race_options kf_trial_race_options(const kf_trial *trial, int process, uint64_t salt) {
   const kf_judgement *j = trial->judgement;
   int64_t limit = j->settings->measure_flush_max_mib << 20, twice = 2 * j->device->llc_bytes;
@@ -98,6 +105,8 @@ kf_race_options kf_trial_race_options(const kf_trial *trial, int process, uint64
                            .flush = {.memory = j->flush, .bytes = twice > 0 && twice < limit ? twice : limit},
                            .verdict = trial->verdict,
                            .process = process,
+                           .cores = cores_online(),
+                           .may_start_threads = strcmp(j->device->api, "opencl") != 0,
                            .limit_ms = salt || j->blocks_min ? 0 : j->settings->measure_race_ms,
                            .seed = trial->seed + salt,
                            .before_pair = pause_builds,

@@ -14,6 +14,8 @@ typedef struct {
   int nthreads;
   int sched_fd[KF_WATCH_THREADS_MAX], status_fd[KF_WATCH_THREADS_MAX];
   int64_t waited_ns[KF_WATCH_THREADS_MAX]; /* at the last kf_watch_begin */
+  int pid;
+  int64_t ran_ns; /* at the last kf_watch_begin */
   int judge_fd;
   int64_t judge_waited_ns;
 } kf_watch;
@@ -21,6 +23,7 @@ typedef struct {
 typedef struct {
   int64_t longest_ns; /* a thread of the runner waited this long for a core, the longest of them */
   int64_t sum_ns;     /* all its threads and the judge's together: no call was delayed by more */
+  int64_t ran_ns;     /* time on cores of the whole runner, threads of any age included */
 } kf_waited;
 
 /* Threads that exist now. Never fails: files that cannot be opened are not read. */

@@ -2,7 +2,6 @@
  * race_call.c. */
 #include "measure/race.h"
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "measure/race_int.h"
 
@@ -252,6 +251,15 @@ static void hear_witness(kf_race_report *report, const char *where) {
   memset(diagnosis, 0, sizeof *diagnosis);
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "clock");
   snprintf(diagnosis->where, sizeof diagnosis->where, "%s", where);
+  if (says == KF_WITNESS_RAN_OUTSIDE) {
+    snprintf(
+        diagnosis->text, sizeof diagnosis->text,
+        "in every call the process was on the cores for longer than the time it claims can hold: work is "
+        "done outside its window");
+    snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "at best %lld ns on cores, of %lld ns claimed",
+             (long long)w->outside_ran_ns, (long long)w->outside_child_ns);
+    return;
+  }
   if (says == KF_WITNESS_TOO_LONG) {
     snprintf(diagnosis->text, sizeof diagnosis->text,
              "the process claims to have worked for longer than its calls lasted");
@@ -264,6 +272,25 @@ static void hear_witness(kf_race_report *report, const char *where) {
            "is done outside its window");
   snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "at best %lld ns, of which it claims %lld ns",
            (long long)w->gap_wall_ns, (long long)w->gap_child_ns);
+}
+
+/* Threads that the candidate's process has now and had not before its first call. */
+static void count_threads(const kf_race_options *options, kf_race_case *cases, int ncases,
+                          kf_race_report *report) {
+  for (int i = 0; i < ncases && !options->may_start_threads && !report->failed; i++) {
+    const kf_racer *racer = &cases[i].candidate;
+    int threads = kf_runner_threads(racer->runner);
+    if (!racer->watched || threads <= racer->watch.nthreads || threads >= KF_WATCH_THREADS_MAX) continue;
+    kf_diagnosis *diagnosis = &report->diagnosis;
+    report->failed = true;
+    report->kind = KF_VERDICT_CHEAT;
+    memset(diagnosis, 0, sizeof *diagnosis);
+    snprintf(diagnosis->kind, sizeof diagnosis->kind, "thread");
+    snprintf(diagnosis->where, sizeof diagnosis->where, "%s", cases[i].inputs->case_text);
+    snprintf(diagnosis->text, sizeof diagnosis->text, "the kernel started a thread in its process");
+    snprintf(diagnosis->evidence, sizeof diagnosis->evidence,
+             "%d threads before the first call of the race, %d after it", racer->watch.nthreads, threads);
+  }
 }
 
 /* ---- the race ---- */
@@ -290,6 +317,7 @@ kf_status kf_race_blocks(kf_race_case *cases, int ncases, const kf_race_options 
     KF_TRY(guarded_block(&race, cases, ncases, rule, until, err));
     if (options->limit_ms > 0 && kf_now_ns() - begun > options->limit_ms * NS_PER_MS) kf_rule_time_up(rule);
   }
+  if (!report->opponent_failed) count_threads(options, cases, ncases, report);
   hear_witness(report, cases[0].inputs->case_text);
   return KF_OK;
 }
@@ -327,6 +355,7 @@ kf_status kf_race_alone(kf_race_case *cases, int ncases, const kf_race_options *
   for (int b = 0; b < blocks && total <= LONG_CALL_NS && status == KF_OK && !kf__race_over(&race); b++)
     status = alone_once(&race, cases, ncases, b, &total, err);
   if (options->after_pair) options->after_pair(options->context);
+  if (status == KF_OK) count_threads(options, cases, ncases, report);
   if (status == KF_OK) hear_witness(report, cases[0].inputs->case_text);
   return status;
 }

@@ -41,10 +41,13 @@ typedef struct {
 typedef struct {
   const kf_settings *settings;
   kf_flush flush;
-  kf_verdict *verdict;                /* blocks are noted in its samples */
-  int process;                        /* for the samples */
-  int64_t limit_ms;                   /* then a race of 6 blocks ends undecided; 0: none */
-  uint64_t seed;                      /* secret; block seeds come from it */
+  kf_verdict *verdict;    /* blocks are noted in its samples */
+  int process;            /* for the samples */
+  int cores;              /* of the machine */
+  bool may_start_threads; /* a kernel has no business with threads of its process; the host form may start
+                             some */
+  int64_t limit_ms;       /* then a race of 6 blocks ends undecided; 0: none */
+  uint64_t seed;          /* secret; block seeds come from it */
   void (*before_pair)(void *context); /* builds are stopped here */
   void (*after_pair)(void *context);  /* and continued; the protocol is served */
   bool (*canceled)(void *context);

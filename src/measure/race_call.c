@@ -63,7 +63,12 @@ kf_status kf__race_call(kf__race *race, const kf_race_case *c, kf_racer *racer, 
   /* Below a quarter of the empty request a difference says nothing any more. */
   int64_t empty = empty_ns(race->report), net = times.wall_ns - empty, least = empty / 4 + 1;
   if (is_candidate(c, racer))
-    kf_witness_add(&race->report->witness, times.wall_ns, empty, times.child_ns, waited.sum_ns);
+    kf_witness_add(&race->report->witness, &(kf_testimony){.wall_ns = times.wall_ns,
+                                                           .empty_ns = empty,
+                                                           .child_ns = times.child_ns,
+                                                           .waited_ns = waited.sum_ns,
+                                                           .ran_ns = waited.ran_ns,
+                                                           .cores = race->options->cores});
   *ret_call = (kf__call){.wall_ns = net > least ? net : least, .child_ns = times.child_ns, .waited = waited};
   return KF_OK;
 }

@@ -163,8 +163,8 @@ static bool is_of_language(const char *info, kf_language language) {
 typedef struct {
   kf_language language;
   int blocks;
-  int rank; /* of `code`: 0 none, 1 any block, 2 with a directive, 3 of the language; + 4 if it has a launch
-             */
+  int rank;         /* of `code`: 0 none, 1 any block, 2 with a directive, 3 of the language; doubled, and one
+                        more with a launch (C: kf_run) */
   const char *code; /* lives in the tree */
 } choice;
 
@@ -177,8 +177,9 @@ static void consider(choice *chosen, cmark_node *node) {
     rank = 3;
   else if (strstr(code, "//kf:"))
     rank = 2;
-  /* A launch decides among blocks of one kind; between kinds the language does. */
-  rank = rank * 2 + (strstr(code, "//kf: launch") != NULL);
+  /* A launch, or in the host form what is called in its place, decides among blocks of one kind; between
+   * kinds the language does. */
+  rank = rank * 2 + (strstr(code, chosen->language == KF_LANG_C ? "kf_run" : "//kf: launch") != NULL);
   if (rank < chosen->rank) return;
   chosen->rank = rank;
   chosen->code = code;

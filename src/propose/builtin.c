@@ -45,8 +45,8 @@ static kf_status builtin_ask(kf_proposer *proposer, const kf_ask *ask, kf_err *e
   if (!ask->parent) return nothing(self, ask->id, "builtin needs a kernel to start from", err);
   kf_err why = {0};
   const kf_plan *plan = NULL;
-  kf_status status =
-      kf_plan_cache_get(&self->plans, ask->task, ask->parent->source, ask->parent->source_len, &plan, &why);
+  kf_status status = kf_plan_cache_get(&self->plans, ask->task, ask->language, ask->parent->source,
+                                       ask->parent->source_len, &plan, &why);
   if (status == KF_OK && kf_plan_nparams(plan) == 0)
     return nothing(self, ask->id, "the kernel has no //kf: param to vary", err);
   kf_binding binding;

@@ -11,6 +11,7 @@ typedef struct {
   struct {
     kf_hash hash;
     const kf_task *task;
+    kf_language language;
     kf_plan *plan; /* NULL: free place */
     uint64_t used;
   } slots[KF_PLAN_CACHE_SIZE];
@@ -19,8 +20,8 @@ typedef struct {
 
 /* The plan is borrowed until the next get. The task must outlive the cache. Errors are those of
  * kf_plan_parse. */
-kf_status kf_plan_cache_get(kf_plan_cache *cache, const kf_task *task, const char *source, size_t len,
-                            const kf_plan **ret_plan, kf_err *err);
+kf_status kf_plan_cache_get(kf_plan_cache *cache, const kf_task *task, kf_language language,
+                            const char *source, size_t len, const kf_plan **ret_plan, kf_err *err);
 void kf_plan_cache_done(kf_plan_cache *cache);
 
 #endif

@@ -175,6 +175,13 @@ static kf_status write_device(const kf_ask *ask, kf_buf *buf, kf_err *err) {
   KF_TRY(kf_buf_printf(buf, err, "## Device\n\n%s\n\n", ask->device_name ? ask->device_name : "unnamed"));
   const kf_device_limits *limits = ask->limits;
   if (!limits) return KF_OK;
+  if (ask->language == KF_LANG_C)
+    return kf_buf_printf(
+        buf, err,
+        "- %lld threads (`dev.units`, `call->threads`)\n- float vectors of %lld (`dev.simd`)\n"
+        "- compiled with %s\n\n",
+        (long long)limits->units, (long long)limits->simd_width,
+        ask->compiler ? ask->compiler : "the system's C compiler");
   KF_TRY(
       kf_buf_printf(buf, err,
                     "- %lld compute units (`dev.units`)\n- %lld bytes of local memory (`dev.local_bytes`)\n"
@@ -217,18 +224,53 @@ static const char contract[] =
     "the "
     "declared one.\n\n";
 
+static const char host_contract[] =
+    "## What a candidate is\n\n"
+    "One C17 file (GNU extensions and vector types are fine) that includes `kf_call.h` and exports "
+    "`int kf_run(const kf_call *call)`, which does the whole computation and returns 0.\n\n"
+    "    typedef struct { void *ptr; uint64_t bytes; uint32_t type, role, rank, flags; const int64_t *shape; "
+    "} "
+    "kf_arg;\n"
+    "    typedef struct {\n"
+    "      uint32_t abi, struct_bytes, api, nargs, nsymbols, threads;\n"
+    "      const kf_arg *args;       /* the task's arguments in the order of the table; size and scalar: ptr "
+    "is "
+    "its value */\n"
+    "      const int64_t *symbols;   /* the task's symbols in the order above */\n"
+    "      void *queue;              /* NULL */\n"
+    "      void *workspace;          /* scratch of one call, arbitrary bytes at its begin */\n"
+    "      uint64_t workspace_bytes;\n"
+    "    } kf_call;\n"
+    "    uint64_t kf_workspace(const kf_call *call);   /* optional: bytes of workspace, from symbols alone "
+    "*/\n\n"
+    "Its tunable numbers stand in comment lines:\n\n"
+    "    //kf: param NAME = v in {v, v, ...}        a tunable number or word; also in [lo..hi step s], in "
+    "[lo..hi pow2]\n"
+    "    //kf: where EXPR                           rules out bindings; over params, symbols and dev.*\n\n"
+    "- Params reach the code as macros (`-DNAME=value`). Use params for tile sizes, vector widths and "
+    "unrolling: they are tuned afterwards without you.\n"
+    "- Threads come from OpenMP (`#pragma omp parallel`); results must not depend on their number or order.\n"
+    "- Arrays begin at 256 bytes; the page after an array is not mapped, inputs are read-only.\n"
+    "- Every legal binding must be right on every legal shape: guard the edges.\n"
+    "- Callable are libm, memcpy and its like, and OpenMP. No allocation, input or output, other library, "
+    "inline assembly, constructor, static or thread-local variable that is written, nothing kept between "
+    "calls, no "
+    "other precision than the declared one.\n\n";
+
 static const char answer_format[] =
     "## Your answer\n\n"
     "Say in a sentence or two what you change and why. Then give the whole file in one fenced block marked "
     "`%s`, with its "
     "`//kf:` lines: it replaces the kernel, so nothing may be left out. Code outside the block is ignored; "
-    "of several blocks the last with a launch counts.\n";
+    "of several blocks %s counts.\n";
 
 kf_status kf_prompt_write(const kf_ask *ask, kf_buf *buf, kf_err *err) {
   KF_TRY(write_goal(ask, buf, err));
   KF_TRY(write_task(ask, buf, err));
   KF_TRY(write_device(ask, buf, err));
-  KF_TRY(kf_buf_puts(buf, contract, err));
+  bool host = ask->language == KF_LANG_C;
+  KF_TRY(kf_buf_puts(buf, host ? host_contract : contract, err));
   KF_TRY(kf__prompt_kernels(ask, buf, err));
-  return kf_buf_printf(buf, err, answer_format, kf_language_name(ask->language));
+  return kf_buf_printf(buf, err, answer_format, kf_language_name(ask->language),
+                       host ? "the last that has `kf_run`" : "the last with a launch");
 }

@@ -122,10 +122,17 @@ static const char axes[] = "Kinds are four levels, `m2.a0.c1.x0`: memory access 
                            "launches joined by a temp), matrix "
                            "instructions.";
 
+static const char host_axes[] =
+    "Kinds are four levels, `m2.a0.c1.x0`: memory (0 scalar arithmetic, 1 vectors, 2 a workspace, 3 that "
+    "with four "
+    "accumulators in the innermost loop and prefetch), algorithm (0), coordination of threads (0 one thread, "
+    "1 a "
+    "parallel region, 2 barriers within it, 3 atomics or critical sections), matrix instructions (0).";
+
 static kf_status write_target(const kf_ask *ask, kf_buf *buf, kf_err *err) {
   if (!ask->target || ask->target[0] == '\0') return KF_OK;
-  return kf_buf_printf(buf, err, "%s A kernel of kind `%s` is wanted, if it can be fast.\n\n", axes,
-                       ask->target);
+  return kf_buf_printf(buf, err, "%s A kernel of kind `%s` is wanted, if it can be fast.\n\n",
+                       ask->language == KF_LANG_C ? host_axes : axes, ask->target);
 }
 
 kf_status kf__prompt_kernels(const kf_ask *ask, kf_buf *buf, kf_err *err) {

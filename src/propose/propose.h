@@ -44,6 +44,7 @@ typedef struct {
   const kf_task *task;
   kf_language language;
   const char *device_name;        /* for prompts; NULL allowed */
+  const char *compiler;           /* host form: which, and its flags; NULL: not known */
   const kf_device_limits *limits; /* NULL: no limit is known */
   const kf_shown *parent;         /* NULL for a first draft */
   const kf_shown *best;           /* NULL if none */

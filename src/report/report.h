@@ -21,7 +21,8 @@ void kf_report_free(kf_report *report);   /* accepts NULL */
 void kf_report_freep(kf_report **report); /* for KF_CLEANUP */
 
 const kf_task *kf_report_task(const kf_report *report);
-const char *kf_report_device(const kf_report *report); /* id of the device the run measured on */
+kf_language kf_report_language(const kf_report *report); /* of its kernels */
+const char *kf_report_device(const kf_report *report);   /* id of the device the run measured on */
 const char *kf_report_run_id(const kf_report *report);
 
 /* ---- the run ---- */

@@ -118,7 +118,8 @@ static kf_status bind_source(const kf_report *report, const kf_candidate *candid
                              kf_buf *buf, kf_err *err) {
   kf_plan *plan = NULL;
   kf_binding binding;
-  KF_TRY(kf_plan_parse(report->task, kf_buf_text(source), source->len, "candidate", &plan, err));
+  KF_TRY(kf_plan_parse_as(report->task, kf_report_language(report), kf_buf_text(source), source->len,
+                          "candidate", &plan, err));
   kf_status status = kf_plan_binding_parse(plan, candidate->binding, &binding, err);
   if (status == KF_OK) status = kf_plan_bind_source(plan, &binding, buf, err);
   kf_plan_free(plan);

@@ -55,6 +55,12 @@ const kf_task *kf_report_task(const kf_report *report) {
   return report->task;
 }
 
+kf_language kf_report_language(const kf_report *report) {
+  kf_language language = report->task->languages[0];
+  kf_language_parse(kf_json_str_or(report->start, "language", ""), &language);
+  return language;
+}
+
 const char *kf_report_device(const kf_report *report) {
   return kf_json_str_or(json_object_get(report->start, "device"), "id", "");
 }

@@ -25,8 +25,8 @@ static kf_status describe(kf__driver *driver, const kf_answer *answer, kf_buf *b
   kf_hash norm;
   kf_err why = {0};
   ret_norm[0] = '\0';
-  kf_status status =
-      kf_plan_cache_get(&driver->plans, driver->task, answer->source, answer->source_len, &plan, &why);
+  kf_status status = kf_plan_cache_get(&driver->plans, driver->task, driver->config.language, answer->source,
+                                       answer->source_len, &plan, &why);
   if (status == KF_OK) status = kf_plan_binding_parse(plan, answer->binding, &values, &why);
   if (status == KF_EREFUSED || status == KF_EINVAL) /* the judge will say what is wrong with it */
     return kf_buf_puts(binding, answer->binding, err);
@@ -201,6 +201,7 @@ static kf_status ask_proposer(kf__driver *driver, const kf__proposal *proposal, 
       .task = driver->task,
       .language = driver->config.language,
       .device_name = driver->device.name,
+      .compiler = kf_device_is_host(driver->device.id) ? driver->device.driver : NULL,
       .limits = &driver->device.limits,
       .target = proposal->target[0] ? proposal->target : NULL,
   };

@@ -15,7 +15,7 @@ typedef enum {
   KF_PROFILE_ORACLE,  /* reference code: as runner */
 } kf_sandbox_profile;
 
-enum { KF_SANDBOX_PATHS_MAX = 16, KF_SANDBOX_TEXT_MAX = 160 };
+enum { KF_SANDBOX_PATHS_MAX = 20, KF_SANDBOX_TEXT_MAX = 160 };
 
 typedef struct {
   kf_sandbox_profile profile;

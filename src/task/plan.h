@@ -1,5 +1,8 @@
 /* plan.h - the launch plan in a kernel's source: `//kf:` directives (docs/formats/launch-plan.md).
  *
+ * In the host form (docs/formats/host-form.md) the plan is params, wheres and lets only, and its calls are
+ * one step that calls kf_run.
+ *
  * source text -> kf_plan (parsed once, immutable) + kf_binding (a value for each param) + symbols of a case
  *             -> kf_calls (numbers only: what a runner executes, no expression left).
  * Threads: a kf_plan is read-only after parsing. */
@@ -45,14 +48,17 @@ typedef struct {
 } kf_binding;
 
 /* Parses the directives of a source. `name` is used in messages, and its ending says the language (.cl, .cu,
- * .hip; else the task's first). Any mistake (unknown or duplicate directive, unknown name, args that are no
- * task argument, temp, symbol, param or let; no launch; a directive outside of the EVOLVE blocks where there
- * are any) is KF_EREFUSED with "NAME:LINE:COL: ..."; it is a property of the candidate: the caller makes a
- * `refused` verdict of it. Overrides of task.yaml's `params` are applied. The plan keeps a copy of the source
- * and borrows `task`, which must outlive it. A symbol, param or let as a launch argument is passed as i32, a
- * size or scalar of the task in its declared type. */
+ * .hip, .c; else the task's first). Any mistake (unknown or duplicate directive, unknown name, args that are
+ * no task argument, temp, symbol, param or let; no launch; a directive outside of the EVOLVE blocks where
+ * there are any) is KF_EREFUSED with "NAME:LINE:COL: ..."; it is a property of the candidate: the caller
+ * makes a `refused` verdict of it. Overrides of task.yaml's `params` are applied. The plan keeps a copy of
+ * the source and borrows `task`, which must outlive it. A symbol, param or let as a launch argument is passed
+ * as i32, a size or scalar of the task in its declared type. */
 kf_status kf_plan_parse(const kf_task *task, const char *source, size_t len, const char *name,
                         kf_plan **ret_plan, kf_err *err);
+/* The same for a source whose language is known otherwise. */
+kf_status kf_plan_parse_as(const kf_task *task, kf_language language, const char *source, size_t len,
+                           const char *name, kf_plan **ret_plan, kf_err *err);
 void kf_plan_free(kf_plan *plan);
 
 int kf_plan_nparams(const kf_plan *plan);
@@ -81,7 +87,8 @@ kf_status kf_plan_normalised_hash(const kf_plan *plan, const kf_binding *binding
 
 /* ---- resolved for one case ---- */
 
-typedef enum { KF_STEP_FILL, KF_STEP_LAUNCH } kf_step_kind;
+/* HOST_RUN: one call of the candidate's kf_run, the only step of the host form. */
+typedef enum { KF_STEP_FILL, KF_STEP_LAUNCH, KF_STEP_HOST_RUN } kf_step_kind;
 typedef enum { KF_STEP_ARG_BUFFER, KF_STEP_ARG_BYTES, KF_STEP_ARG_LOCAL } kf_step_arg_kind;
 
 typedef struct {
@@ -95,9 +102,9 @@ typedef struct {
 typedef struct {
   kf_step_kind kind;
   int line;       /* of the directive */
-  char entry[64]; /* LAUNCH: kernel name */
+  char entry[64]; /* LAUNCH: kernel name; HOST_RUN: "kf_run" */
   int64_t global[3], local[3], shared;
-  kf_step_arg args[KF_STEP_ARGS_MAX]; /* LAUNCH */
+  kf_step_arg args[KF_STEP_ARGS_MAX]; /* LAUNCH; HOST_RUN: the task's arguments in order, BUFFER or BYTES */
   int nargs;
   int buffer;         /* FILL: which buffer */
   uint8_t pattern[8]; /* FILL: one element */
@@ -113,6 +120,18 @@ typedef struct {
   int arg; /* index into task->args, -1 for temps */
 } kf_buffer_spec;
 
+/* What kf_run is told beyond its arguments' memory (docs/formats/host-form.md). */
+typedef struct {
+  int32_t nargs, nsymbols;
+  struct kf_host_arg {
+    kf_type type;
+    kf_role role;
+    int32_t rank;
+    int64_t shape[KF_RANK_MAX];
+  } args[KF_ARGS_MAX]; /* in the task's order */
+  int64_t symbols[KF_SYMBOLS_MAX];
+} kf_host_call;
+
 /* All arrays of the task (in, out, inout; task order) and then the temps, and the steps in file order. Steps
  * whose `if` is false are left out. Plain data, freed with kf_calls_free. */
 typedef struct {
@@ -120,6 +139,7 @@ typedef struct {
   int nbuffers;
   kf_step *steps;
   int nsteps;
+  kf_host_call *host; /* NULL: the device form */
 } kf_calls;
 
 /* `task` is the one the plan was parsed for. Errors are KF_EREFUSED (a property of the candidate): `where`
@@ -129,6 +149,9 @@ kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_bin
                           const int64_t *symbols, const kf_device_limits *limits, kf_calls **ret_calls,
                           kf_err *err);
 void kf_calls_free(kf_calls *calls);
+/* Adds the scratch memory that a candidate of the host form has asked for as a temp "workspace"; 0 bytes:
+ * none. Once at most. */
+void kf_calls_add_workspace(kf_calls *calls, int64_t bytes);
 
 /* ---- drawing bindings (emitters) ---- */
 

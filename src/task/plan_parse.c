@@ -173,11 +173,24 @@ static kf_status find_kinds(parse *p) {
   return KF_OK;
 }
 
+/* In the host form the candidate's own code does what these directives say in the device form. */
+static kf_status refuse_in_host_form(const kf__cursor *c, size_t begin, directive_kind kind) {
+  static const char *const hints[D_COUNT] = {
+      [D_TEMP] = "export kf_workspace: its bytes are call->workspace (docs/formats/host-form.md)",
+      [D_FILL] = "kf_run fills what it needs filled",
+      [D_LAUNCH] = "kf_run does the whole call; only param, where and let lines are used",
+  };
+  if (hints[kind] == NULL) return KF_OK;
+  kf_status status = kf__plan_fail(c, begin, "a %s directive in a C kernel", directive_names[kind]);
+  return kf_err_hint(c->err, status, "%s", hints[kind]);
+}
+
 static kf_status parse_line(parse *p, int index) {
   kf__cursor c = cursor_of(p, index);
   char word[65];
   size_t begin;
   kf__plan_word(&c, word, &begin);
+  if (kf__plan_is_host(p->plan)) KF_TRY(refuse_in_host_form(&c, begin, p->kinds[index]));
   switch (p->kinds[index]) {
   case D_PARAM:
     return kf__plan_parse_param(&c);
@@ -202,6 +215,7 @@ static kf_status parse_all(parse *p) {
   for (size_t pass = 0; pass < KF_COUNTOF(passes); pass++)
     for (int i = 0; i < p->count; i++)
       if (p->kinds[i] == passes[pass][0] || p->kinds[i] == passes[pass][1]) KF_TRY(parse_line(p, i));
+  if (kf__plan_is_host(p->plan)) return KF_OK;
   for (int i = 0; i < p->plan->nsteps; i++)
     if (p->plan->steps[i].kind == KF_STEP_LAUNCH) return KF_OK;
   kf_status status = kf_fail(p->err, KF_EREFUSED, "%s:1:1: no launch directive", p->plan->name);
@@ -230,14 +244,6 @@ static kf_status check_places(const parse *p) {
       return kf__plan_fail(&c, 0, "a directive outside of the [EVOLVE_START] block");
   }
   return KF_OK;
-}
-
-static kf_language language_of(const kf_task *task, const char *name) {
-  const char *dot = strrchr(name, '.');
-  if (dot != NULL && strcmp(dot, ".cl") == 0) return KF_LANG_OPENCL;
-  if (dot != NULL && strcmp(dot, ".cu") == 0) return KF_LANG_CUDA;
-  if (dot != NULL && strcmp(dot, ".hip") == 0) return KF_LANG_HIP;
-  return task->languages[0];
 }
 
 /* Everything a kernel's identity depends on but the values of params. */
@@ -279,6 +285,13 @@ static kf_status parse_source(parse *p, const char *source, size_t len) {
 
 kf_status kf_plan_parse(const kf_task *task, const char *source, size_t len, const char *name,
                         kf_plan **ret_plan, kf_err *err) {
+  kf_language language = task->languages[0];
+  kf_language_of_file(name, &language);
+  return kf_plan_parse_as(task, language, source, len, name, ret_plan, err);
+}
+
+kf_status kf_plan_parse_as(const kf_task *task, kf_language language, const char *source, size_t len,
+                           const char *name, kf_plan **ret_plan, kf_err *err) {
   kf_plan *plan = kf_calloc(1, sizeof *plan);
   parse *p = kf_calloc(1, sizeof *p);
   kf_status status = KF_OK;
@@ -291,7 +304,7 @@ kf_status kf_plan_parse(const kf_task *task, const char *source, size_t len, con
   plan->task = task;
   for (int i = 0; i < task->nargs; i++)
     plan->arg_buffer[i] = kf_role_is_array(task->args[i].role) ? plan->narrays++ : -1;
-  plan->language = language_of(task, name);
+  plan->language = language;
   plan->name = kf_arena_strdup(&plan->arena, name);
   if (plan->name == NULL)
     status = kf_nomem(err);

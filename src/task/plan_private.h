@@ -88,6 +88,11 @@ struct kf_plan {
   kf_hasher tokens; /* of the code and of all directives but `param` */
 };
 
+/* The host form: kf_run instead of launches. */
+static inline bool kf__plan_is_host(const kf_plan *plan) {
+  return plan->language == KF_LANG_C;
+}
+
 /* ---- plan_cursor.c, plan_param.c, plan_launch.c ---- */
 
 typedef struct {

@@ -276,6 +276,60 @@ static kf_status resolve_buffers(const resolver *r, kf_calls *calls) {
   return KF_OK;
 }
 
+/* ---- the host form ---- */
+
+/* The one step of the host form: every argument of the task in order. Sizes and scalars travel as bytes. */
+static kf_status resolve_host_arg(const resolver *r, int index, struct kf_host_arg *arg, kf_step_arg *out) {
+  const kf_arg_spec *spec = &r->plan->task->args[index];
+  _Alignas(8) uint8_t element[8] = {0};
+  int64_t elements;
+  arg->type = spec->type;
+  arg->role = spec->role;
+  arg->rank = spec->rank;
+  if (kf_role_is_array(spec->role)) {
+    *out = (kf_step_arg){.kind = KF_STEP_ARG_BUFFER, .buffer = r->plan->arg_buffer[index]};
+    return kf_task_elements(r->plan->task, index, r->symbols, &elements, arg->shape, r->err);
+  }
+  out->kind = KF_STEP_ARG_BYTES;
+  out->nbytes = (uint32_t)kf_type_size(spec->type);
+  if (spec->role == KF_ROLE_SIZE && !kf_type_is_float(spec->type)) {
+    put_integer(out->bytes, out->nbytes, r->symbols[spec->symbol]);
+    return KF_OK;
+  }
+  kf_type_put(spec->type, element, 0,
+              spec->role == KF_ROLE_SIZE ? (double)r->symbols[spec->symbol] : spec->value);
+  memcpy(out->bytes, element, out->nbytes);
+  return KF_OK;
+}
+
+static kf_status resolve_host(const resolver *r, kf_calls *calls) {
+  const kf_task *task = r->plan->task;
+  calls->host = kf_calloc(1, sizeof *calls->host);
+  if (calls->host == NULL) return kf_nomem(r->err);
+  calls->host->nargs = task->nargs;
+  calls->host->nsymbols = task->nsymbols;
+  memcpy(calls->host->symbols, r->symbols, (size_t)task->nsymbols * sizeof *r->symbols);
+  kf_step *step = &calls->steps[calls->nsteps++];
+  step->kind = KF_STEP_HOST_RUN;
+  step->line = 1;
+  step->nargs = task->nargs;
+  memcpy(step->entry, "kf_run", sizeof "kf_run");
+  for (int i = 0; i < task->nargs; i++)
+    KF_TRY(resolve_host_arg(r, i, &calls->host->args[i], &step->args[i]));
+  return KF_OK;
+}
+
+void kf_calls_add_workspace(kf_calls *calls, int64_t bytes) {
+  if (bytes <= 0 || calls->nbuffers == (int)KF_COUNTOF(calls->buffers)) return;
+  calls->buffers[calls->nbuffers++] = (kf_buffer_spec){.name = "workspace",
+                                                       .role = KF_ROLE_OUT,
+                                                       .is_temp = true,
+                                                       .type = KF_TYPE_U8,
+                                                       .elements = bytes,
+                                                       .bytes = bytes,
+                                                       .arg = -1};
+}
+
 /* ---- the whole ---- */
 
 /* Is the step part of this call? */
@@ -342,13 +396,13 @@ kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_bin
   }
   kf_calls *calls = kf_calloc(1, sizeof *calls);
   if (calls == NULL) return kf_nomem(err);
-  calls->steps = kf_calloc((size_t)plan->nsteps, sizeof *calls->steps);
+  calls->steps = kf_calloc(kf__plan_is_host(plan) ? 1 : (size_t)plan->nsteps, sizeof *calls->steps);
   if (calls->steps == NULL) {
     kf_calls_free(calls);
     return kf_nomem(err);
   }
   kf_status status = resolve_buffers(&r, calls);
-  if (status == KF_OK) status = resolve_steps(&r, calls);
+  if (status == KF_OK) status = kf__plan_is_host(plan) ? resolve_host(&r, calls) : resolve_steps(&r, calls);
   if (status == KF_OK)
     *ret_calls = calls;
   else
@@ -358,6 +412,7 @@ kf_status kf_plan_resolve(const kf_plan *plan, const kf_task *task, const kf_bin
 
 void kf_calls_free(kf_calls *calls) {
   if (calls == NULL) return;
+  kf_free(calls->host);
   kf_free(calls->steps);
   kf_free(calls);
 }

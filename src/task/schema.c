@@ -20,6 +20,23 @@ bool kf_language_parse(const char *name, kf_language *ret_language) {
   return false;
 }
 
+static const char *const language_endings[KF_LANG_COUNT] = {
+    [KF_LANG_OPENCL] = "cl", [KF_LANG_CUDA] = "cu", [KF_LANG_HIP] = "hip", [KF_LANG_C] = "c"};
+
+bool kf_language_of_file(const char *name, kf_language *ret_language) {
+  const char *dot = strrchr(name, '.');
+  for (int i = 0; dot != NULL && i < KF_LANG_COUNT; i++)
+    if (language_endings[i] != NULL && strcmp(dot + 1, language_endings[i]) == 0) {
+      *ret_language = (kf_language)i;
+      return true;
+    }
+  return false;
+}
+
+const char *kf_language_ending(kf_language language) {
+  return language_endings[language] != NULL ? language_endings[language] : "txt";
+}
+
 static kf_status read_name(kf__schema *s, const kf__node *root) {
   const kf__node *node;
   const char *text;

@@ -47,6 +47,9 @@ typedef enum {
 } kf_language;
 const char *kf_language_name(kf_language language);
 bool kf_language_parse(const char *name, kf_language *ret_language);
+/* By the ending of a file's name (.cl, .cu, .hip, .c); false for any other. */
+bool kf_language_of_file(const char *name, kf_language *ret_language);
+const char *kf_language_ending(kf_language language); /* "cl", "c"; "txt" for a language without one */
 
 typedef struct {
   const char *path; /* within the package, plain relative */

@@ -2,8 +2,9 @@
 """Judges cases in plain text and compares each verdict with the one the case names.
 
 A case (*.kft): header lines `key: value` (first a comment that says what it shows), a line `---`, then the kernel.
-Keys: task (folder below tasks/), binding, set (NAME=VALUE), expect (verdicts that are right), and what must appear:
-diagnosis (kind), text, evidence (parts of the diagnosis), cell, not_in_log.
+Keys: task (folder below tasks/), file (the kernel's name, by default kernel.cl), binding, set (NAME=VALUE), expect
+(verdicts that are right), and what must appear: diagnosis (kind), text, evidence (parts of the diagnosis), cell,
+right_cases (RIGHT/CHECKED), not_in_log.
 
 A pair (--pairs): a hostile kernel and an honest one that looks alike. The header, then `--- hostile` or `--- hostile NAME`
 before each hostile kernel and `--- honest` before the twin; `--- shared` text stands before all of them. The twin must
@@ -70,7 +71,7 @@ def read_pair(path):
 
 def judge(kf, case, kernel):
     with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "kernel.cl")
+        source = pathlib.Path(folder, case.get("file", "kernel.cl"))
         source.write_text(kernel)
         command = [kf, "eval", str(HERE / "tasks" / case["task"]), str(source), "--json"]
         if "binding" in case:
@@ -99,6 +100,10 @@ def faults(case, verdict):
             yield f"{part} \"{diagnosis.get(part)}\" lacks \"{case[part]}\""
     if "cell" in case and verdict.get("cell") != case["cell"]:
         yield f"cell {verdict.get('cell')}, expected {case['cell']}"
+    if "right_cases" in case:
+        checks = [c["right"] for c in verdict["cases"] if not c["measured"]]
+        if case["right_cases"] != f"{sum(checks)}/{len(checks)}":
+            yield f"{sum(checks)}/{len(checks)} check cases are right, expected {case['right_cases']}"
     if "not_in_log" in case and case["not_in_log"] in json.dumps(verdict):
         yield f"\"{case['not_in_log']}\" is in the verdict"
     if verdict["verdict"] != "correct" and not (verdict.get("next") or {}).get("why"):

@@ -20,12 +20,21 @@ class Doctor(CliTest):
             self.assertRegex(text, rf"(?m)^{row['check']} +{row['state']} ")
 
     def test_no_device(self):
-        (report,) = self.kf("doctor", "--json", code=4, env={"OCL_ICD_VENDORS": str(self.dir)}).lines()
+        nothing = {"OCL_ICD_VENDORS": str(self.dir), "KF_CC": "/nothing/cc"}
+        (report,) = self.kf("doctor", "--json", code=4, env=nothing).lines()
         self.assertFalse(report["works"])
         (row,) = [row for row in report["checks"] if row["check"] == "opencl"]
         self.assertEqual("missing", row["state"])
         self.assertIn("pocl-opencl-icd", row["fix"])
-        self.assertIn("no device works here", self.kf("doctor", code=4, env={"OCL_ICD_VENDORS": str(self.dir)}).out)
+        self.assertIn("no device works here", self.kf("doctor", code=4, env=nothing).out)
+
+    def test_a_compiler_is_a_device(self):
+        (report,) = self.kf("doctor", "--json", code=0, env={"OCL_ICD_VENDORS": str(self.dir)}).lines()
+        (cpu,) = report["devices"]
+        self.assertEqual(("cpu:0", "c", "cpu"), (cpu["id"], cpu["api"], cpu["physical"]))
+        self.assertIn("-std=gnu17 -O3 -march=native -fopenmp", cpu["driver"])
+        (row,) = [row for row in report["checks"] if row["check"] == "opencl"]
+        self.assertEqual("missing", row["state"])
 
     def test_only_a_gpu(self):
         (report,) = self.kf("doctor", "--json", code=0).lines()

@@ -27,6 +27,8 @@ static const kf_role_entry fixture_roles[] = {{"devices", kf_devices_main},
 
 enum { FIXTURE_MEMORY_MIB = 4096, FIXTURE_CALL_MS = 30000, FIXTURE_BUILD_MS = 120000 };
 
+static const char *fixture_device = "opencl:0";
+
 #define OK(call) fixture_ok((call), &fixture_err, #call)
 static kf_err fixture_err;
 
@@ -88,7 +90,7 @@ static inline void fixture_build_wait(kf_build *build, kf_build_outcome *ret_out
 
 static inline kf_build_request fixture_request(const char *source, const kf_calls *const *plans, int nplans,
                                                const char *work_dir) {
-  return (kf_build_request){.device_id = "opencl:0",
+  return (kf_build_request){.device_id = fixture_device,
                             .source = source,
                             .source_len = strlen(source),
                             .options = "",
@@ -125,7 +127,7 @@ static inline void fixture_run_start(fixture_run *run, const void *artefact, siz
                                      const kf_calls *calls, int64_t call_ms) {
   memset(run, 0, sizeof *run);
   fixture_dir(run->dir);
-  kf_runner_options options = {.device_id = "opencl:0",
+  kf_runner_options options = {.device_id = fixture_device,
                                .work_dir = run->dir,
                                .memory_bytes = (int64_t)FIXTURE_MEMORY_MIB << 20,
                                .call_timeout_ms = call_ms};

@@ -33,6 +33,13 @@ static void list(int *ret_count, kf_buf *note) {
   OK(kf_device_list(devices, ret_count, note, &err));
 }
 
+static int count_api(int count, const char *api) {
+  int found = 0;
+  for (int i = 0; i < count; i++)
+    found += strcmp(devices[i].api, api) == 0;
+  return found;
+}
+
 static void test_device_list__finds_the_cpu(void **state) {
   (void)state;
   int count = 0, cpus = 0;
@@ -41,6 +48,7 @@ static void test_device_list__finds_the_cpu(void **state) {
   if (count == 0) fail_msg("no device: %s", kf_buf_text(&note));
   for (int i = 0; i < count; i++) {
     const kf_device_info *device = &devices[i];
+    if (kf_device_is_host(device->id)) continue;
     assert_int_equal(strncmp(device->id, "opencl:", 7), 0);
     assert_true(device->name[0] && device->driver[0] && device->platform[0] && device->extensions_note[0]);
     assert_true(device->limits.units > 0 && device->limits.max_group > 0 && device->limits.max_local[0] > 0);
@@ -51,6 +59,34 @@ static void test_device_list__finds_the_cpu(void **state) {
   kf_buf_done(&note);
 }
 
+static void test_device_list__c_on_the_cpu(void **state) {
+  (void)state;
+  int count = 0;
+  kf_buf note;
+  list(&count, &note);
+  assert_int_equal(count_api(count, "c"), 1);
+  const kf_device_info *host = &devices[count - 1]; /* behind all others */
+  assert_string_equal(host->id, "cpu:0");
+  assert_string_equal(host->physical, "cpu"); /* one lock with OpenCL's CPU */
+  assert_int_equal(kf_device_language(host), KF_LANG_C);
+  assert_true(kf_device_is_judged_on(host) && host->limits.units > 0 && host->limits.simd_width >= 4);
+  assert_non_null(strstr(host->driver, "-std=gnu17 -O3 -march=native -fopenmp"));
+  assert_true(host->base_align == 256 && host->memory_bytes > 0 && host->name[0]);
+  kf_buf_done(&note);
+}
+
+static void test_device_list__no_compiler_is_a_note(void **state) {
+  (void)state;
+  int count = 0;
+  kf_buf note;
+  setenv("KF_CC", "/nonexistent/cc", 1);
+  list(&count, &note);
+  unsetenv("KF_CC");
+  assert_int_equal(count_api(count, "c"), 0);
+  assert_non_null(strstr(kf_buf_text(&note), "cpu: no C compiler: /nonexistent/cc is not there"));
+  kf_buf_done(&note);
+}
+
 static void test_device_list__missing_library_is_a_note(void **state) {
   (void)state;
   int count = 7;
@@ -58,7 +94,7 @@ static void test_device_list__missing_library_is_a_note(void **state) {
   setenv("KF_OPENCL_LIBRARY", "/nonexistent/libOpenCL.so.1", 1);
   list(&count, &note);
   unsetenv("KF_OPENCL_LIBRARY");
-  assert_int_equal(count, 0);
+  assert_int_equal(count_api(count, "opencl"), 0);
   assert_non_null(strstr(kf_buf_text(&note), "/nonexistent/libOpenCL.so.1"));
   assert_non_null(strstr(kf_buf_text(&note), "pocl-opencl-icd"));
   assert_non_null(strstr(kf_buf_text(&note), "ocl-icd-libopencl1"));
@@ -74,7 +110,7 @@ static void test_device_list__no_driver_is_a_note(void **state) {
   setenv("OCL_ICD_VENDORS", dir, 1);
   list(&count, &note);
   unsetenv("OCL_ICD_VENDORS");
-  assert_int_equal(count, 0);
+  assert_int_equal(count_api(count, "opencl"), 0);
   assert_non_null(strstr(kf_buf_text(&note), "pocl-opencl-icd"));
   kf_buf_done(&note);
   OK(kf_fs_remove_tree(dir, &err));
@@ -226,6 +262,8 @@ int main(int argc, char **argv) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_device_list__finds_the_cpu),
+      cmocka_unit_test(test_device_list__c_on_the_cpu),
+      cmocka_unit_test(test_device_list__no_compiler_is_a_note),
       cmocka_unit_test(test_device_list__missing_library_is_a_note),
       cmocka_unit_test(test_device_list__no_driver_is_a_note),
       cmocka_unit_test(test_device_json__goes_there_and_back),

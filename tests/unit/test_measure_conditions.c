@@ -67,6 +67,7 @@ static void test_measure_conditions__two_on_one_core_wait_for_each_other(void **
   end(second);
   assert_true(waited.longest_ns >= 20 * MS);
   assert_true(waited.sum_ns >= waited.longest_ns);
+  assert_true(waited.ran_ns > 0);
   assert_true(after > before);
 }
 
@@ -153,18 +154,23 @@ static void test_measure_disturb__another_frequency_is_dropped(void **state) {
 
 /* ---- the child's clock ---- */
 
+static void testify(kf_witness *w, int64_t wall, int64_t child, int64_t waited, int64_t ran) {
+  kf_testimony call = {wall, 15000, child, waited, ran, 2};
+  kf_witness_add(w, &call);
+}
+
 static void test_measure_witness__an_honest_child_on_a_busy_machine_is_fine(void **state) {
   (void)state;
   kf_witness w = {0};
   for (int i = 0; i < 50; i++) { /* every call waits for a core for milliseconds; the kernel says so */
     int64_t child = 100000 + i * 100, waited = 3 * MS + i * 10000;
-    kf_witness_add(&w, child + 15000 + waited, 15000, child, waited);
+    testify(&w, child + 15000 + waited, child, waited, 2 * child + 100000);
   }
   assert_int_equal(kf_witness_judge(&w), KF_WITNESS_FINE);
   /* One undisturbed call in fifty is enough where the kernel says nothing. */
   kf_witness busy = {0};
   for (int i = 0; i < 50; i++)
-    kf_witness_add(&busy, i == 30 ? 120000 : 9 * MS, 15000, 100000, 0);
+    testify(&busy, i == 30 ? 120000 : 9 * MS, 100000, 0, 200000);
   assert_int_equal(kf_witness_judge(&busy), KF_WITNESS_FINE);
 }
 
@@ -172,13 +178,23 @@ static void test_measure_witness__a_slowed_clock_is_seen(void **state) {
   (void)state;
   kf_witness w = {0};
   for (int i = 0; i < 20; i++)
-    kf_witness_add(&w, MS + i * 1000, 15000, MS / 10, 0);
+    testify(&w, MS + i * 1000, MS / 10, 0, 0);
   assert_int_equal(kf_witness_judge(&w), KF_WITNESS_TOO_SHORT);
   assert_int_equal(w.gap_wall_ns, MS);
   kf_witness few = {0};
   for (int i = 0; i < KF_WITNESS_CALLS_MIN - 1; i++)
-    kf_witness_add(&few, MS, 15000, 0, 0);
+    testify(&few, MS, 0, 0, 0);
   assert_int_equal(kf_witness_judge(&few), KF_WITNESS_FINE);
+}
+
+/* A thread beside the kernel does the work; the one that answers waits for it, without a core of its own. */
+static void test_measure_witness__work_outside_the_window_is_seen_on_a_busy_machine(void **state) {
+  (void)state;
+  kf_witness w = {0};
+  for (int i = 0; i < 20; i++)
+    testify(&w, 3 * MS + i * 1000, 50000, 5 * MS, 2700000);
+  assert_int_equal(kf_witness_judge(&w), KF_WITNESS_RAN_OUTSIDE);
+  assert_int_equal(w.outside_ran_ns, 2700000);
 }
 
 static void test_measure_witness__an_invented_time_is_seen(void **state) {
@@ -187,7 +203,7 @@ static void test_measure_witness__an_invented_time_is_seen(void **state) {
   for (size_t i = 0; i < KF_COUNTOF(claims); i++) {
     kf_witness w = {0};
     for (int call = 0; call < 10; call++)
-      kf_witness_add(&w, MS, 15000, claims[i], 0);
+      testify(&w, MS, claims[i], 0, 0);
     assert_int_equal(kf_witness_judge(&w), KF_WITNESS_TOO_LONG);
   }
 }
@@ -222,6 +238,7 @@ int main(void) {
       cmocka_unit_test(test_measure_disturb__another_frequency_is_dropped),
       cmocka_unit_test(test_measure_witness__an_honest_child_on_a_busy_machine_is_fine),
       cmocka_unit_test(test_measure_witness__a_slowed_clock_is_seen),
+      cmocka_unit_test(test_measure_witness__work_outside_the_window_is_seen_on_a_busy_machine),
       cmocka_unit_test(test_measure_witness__an_invented_time_is_seen),
       cmocka_unit_test(test_measure_floor__counts_inputs_once_and_outputs_beyond_the_cache),
   };

@@ -49,6 +49,7 @@ static void test_propose_answer__the_last_with_a_launch_wins(void **state) {
   expect("```c\n//kf: launch a\n```\n```c\n//kf: launch b\n```\n", KF_LANG_OPENCL, "//kf: launch b\n");
   /* A launch in a block of no language does not beat the language's own. */
   expect("```\n//kf: launch a\n```\n```opencl\nb\n```\n", KF_LANG_OPENCL, "b\n");
+  expect("```c\nint kf_run(x);\n```\n```c\nusage();\n```\n", KF_LANG_C, "int kf_run(x);\n");
   expect("```\none\n```\n```\n//kf: param X = 1\n```\n", KF_LANG_OPENCL, "//kf: param X = 1\n");
 }
 

@@ -84,6 +84,35 @@ static void test_propose_prompt__tells_task_device_and_contract(void **state) {
   assert_string_equal(kf_buf_text(&prompt), kf_buf_text(&again));
 }
 
+static void test_propose_prompt__host_form(void **state) {
+  (void)state;
+  kf_device_limits limits = {.units = 6, .simd_width = 16, .is_cpu = 1};
+  kf_ask ask = {.id = 3,
+                .emitter = KF_EMIT_REFINE,
+                .task = task,
+                .language = KF_LANG_C,
+                .device_name = "test device",
+                .compiler = "cc 12 -O3",
+                .target = "m2.a0.c1.x0",
+                .limits = &limits};
+  kf_buf prompt KF_CLEANUP(kf_buf_done);
+  kf_buf_init(&prompt, KF_PROMPT_MAX);
+  assert_int_equal(kf_prompt_write(&ask, &prompt, NULL), KF_OK);
+  static const char *const parts[] = {"C17",
+                                      "6 threads",
+                                      "compiled with cc 12 -O3",
+                                      "int kf_run(const kf_call *call)",
+                                      "kf_workspace",
+                                      "No allocation",
+                                      "block marked `c`",
+                                      "a parallel region",
+                                      "const float *a = call->args[0].ptr",
+                                      "the last that has `kf_run`"};
+  for (size_t i = 0; i < KF_COUNTOF(parts); i++)
+    assert_has(&prompt, parts[i]);
+  assert_null(strstr(kf_buf_text(&prompt), "//kf: launch"));
+}
+
 static void test_propose_prompt__shows_what_failed_and_what_is_best(void **state) {
   (void)state;
   static const char source[] = "//kf: param T = 4 in {4, 8}\n/* ``` */\n__kernel void f() {}\n";
@@ -174,6 +203,7 @@ int main(void) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_propose_prompt__tells_task_device_and_contract),
+      cmocka_unit_test(test_propose_prompt__host_form),
       cmocka_unit_test(test_propose_prompt__shows_what_failed_and_what_is_best),
       cmocka_unit_test(test_propose_prompt__long_sources_are_cut),
       cmocka_unit_test(test_propose_prompt__names_of_emitters_come_back),

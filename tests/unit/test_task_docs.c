@@ -47,6 +47,33 @@ static void test_task_docs__examples_are_real(void **state) {
   drop_package(&p);
 }
 
+/* The task and the kernel of the host form's page. */
+static void test_task_docs__host_form_example_is_real(void **state) {
+  (void)state;
+  char *yaml = example("host-form.md", "task.yaml"), *kernel = example("host-form.md", "kernel.c");
+  package p = new_package(yaml);
+  kf_task *task = NULL;
+  kf_plan *plan = NULL;
+  kf_calls *calls = NULL;
+  kf_binding binding;
+  kf_err err = {0};
+  put_file(&p, "kernel.c", kernel);
+  if (kf_task_load(p.dir, &task, &err) != KF_OK) fail_msg("%s", err.msg);
+  const kf_task_file *file = task->kernel[KF_LANG_C];
+  if (kf_plan_parse(task, file->bytes, file->len, file->path, &plan, &err) != KF_OK) fail_msg("%s", err.msg);
+  kf_plan_default(plan, &binding);
+  if (kf_plan_resolve(plan, task, &binding, task->check[1].values, &cpu_limits, &calls, &err) != KF_OK)
+    fail_msg("%s", err.msg);
+  assert_int_equal(calls->nsteps, 1);
+  assert_int_equal(calls->host->symbols[0], 17);
+  kf_calls_free(calls);
+  kf_plan_free(plan);
+  kf_task_free(task);
+  kf_free(yaml);
+  kf_free(kernel);
+  drop_package(&p);
+}
+
 /* The messages that the pages show are those of the program. */
 static void test_task_docs__messages_are_real(void **state) {
   (void)state;
@@ -75,6 +102,7 @@ int main(void) {
   kf_alloc_init();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_task_docs__examples_are_real),
+      cmocka_unit_test(test_task_docs__host_form_example_is_real),
       cmocka_unit_test(test_task_docs__messages_are_real),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,8 +283,69 @@ static void test_task_resolve__is_fast(void **state) {
   assert_true(best_resolve < 500000);
 }
 
+/* In the host form a plan is params and rules; its calls are one step with every argument of the task. */
+static void test_task_resolve__host_form(void **state) {
+  (void)state;
+  static const char source[] =
+      "//kf: param V = 4 in {1, 4}\n//kf: where V <= cols\nint kf_run(const kf_call *c);\n";
+  kf_plan *plan = NULL;
+  kf_binding binding;
+  kf_calls *calls = NULL;
+  kf_err err = {0};
+  if (kf_plan_parse(task, source, strlen(source), "k.c", &plan, &err) != KF_OK) fail_msg("%s", err.msg);
+  kf_plan_default(plan, &binding);
+  assert_int_equal(kf_plan_resolve(plan, task, &binding, task->check[1].values, &cpu_limits, &calls, &err),
+                   KF_OK);
+  assert_int_equal(calls->nsteps, 1);
+  assert_int_equal(calls->steps[0].kind, KF_STEP_HOST_RUN);
+  assert_int_equal(calls->steps[0].nargs, task->nargs);
+  assert_non_null(calls->host);
+  assert_int_equal(calls->host->nargs, task->nargs);
+  assert_memory_equal(calls->host->symbols, task->check[1].values, sizeof(int64_t) * (size_t)task->nsymbols);
+  for (int i = 0; i < task->nargs; i++) {
+    const kf_step_arg *arg = &calls->steps[0].args[i];
+    bool is_array = kf_role_is_array(task->args[i].role);
+    assert_int_equal(arg->kind, is_array ? KF_STEP_ARG_BUFFER : KF_STEP_ARG_BYTES);
+    assert_int_equal(calls->host->args[i].rank, task->args[i].rank);
+    if (task->args[i].role != KF_ROLE_SIZE) continue;
+    int32_t value = (int32_t)task->check[1].values[task->args[i].symbol];
+    assert_bytes(arg, &value, sizeof value);
+  }
+  int buffers = calls->nbuffers;
+  kf_calls_add_workspace(calls, 0);
+  assert_int_equal(calls->nbuffers, buffers);
+  kf_calls_add_workspace(calls, 40);
+  assert_int_equal(calls->nbuffers, buffers + 1);
+  assert_true(calls->buffers[buffers].is_temp && calls->buffers[buffers].bytes == 40);
+  kf_calls_free(calls);
+  kf_plan_free(plan);
+}
+
+static void test_task_resolve__host_form_has_no_launches(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *hint;
+  } list[] = {{"launch f global=(1) local=(1) args=(x)", "kf_run does the whole call"},
+              {"temp t f32 [rows]", "kf_workspace"},
+              {"fill y 0", "kf_run fills"}};
+  for (size_t i = 0; i < KF_COUNTOF(list); i++) {
+    char source[200];
+    kf_plan *plan = NULL;
+    kf_err err = {0};
+    snprintf(source, sizeof source, "\n//kf: %s\n", list[i].line);
+    assert_int_equal(kf_plan_parse(task, source, strlen(source), "k.c", &plan, &err), KF_EREFUSED);
+    assert_non_null(strstr(err.msg, "k.c:2:"));
+    assert_non_null(strstr(err.msg, "directive in a C kernel"));
+    assert_non_null(strstr(err.hint, list[i].hint));
+    assert_int_equal(kf_plan_parse_as(task, KF_LANG_C, source, strlen(source), "any", &plan, NULL),
+                     KF_EREFUSED);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_task_resolve__host_form),
+      cmocka_unit_test(test_task_resolve__host_form_has_no_launches),
       cmocka_unit_test(test_task_resolve__gives_numbers),
       cmocka_unit_test(test_task_resolve__refusals),
       cmocka_unit_test(test_task_resolve__device_names),
