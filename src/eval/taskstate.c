@@ -216,12 +216,15 @@ kf_status kf_task_kernel_run(const kf_task_means *means, const kf_artefact *arte
   kf_calls *calls = NULL;
   kf_rig *rig = NULL;
   kf_runner *runner = NULL;
+  int64_t workspace = 0;
   kf_run_result run = {0};
   char work_dir[KF_PATH_MAX] = "";
   kf_status status = kf_plan_resolve(artefact->plan, inputs->task, &artefact->binding, inputs->symbols,
                                      &means->device->limits, &calls, err);
   if (status == KF_EREFUSED) return kf_fail(err, KF_ENOTFOUND, "its plan refuses %s", inputs->case_text);
   if (status != KF_OK) return status;
+  KF_GO(kf_artefact_workspace(artefact, inputs->symbols, &workspace, err));
+  kf_calls_add_workspace(calls, workspace);
   KF_GO(kf_rig_new(inputs, calls, means->device->base_align, &rig, err));
   KF_GO(kf_work_dir(means->work, "admit", work_dir, err));
   kf_runner_options options = {.device_id = means->device->id,
