@@ -1,15 +1,20 @@
 /* cmd_check.c - `kf check TASK`: is the task sound, and how small a gain can be seen on this device?
  *
- * In order: the package loads; the initial kernel agrees with the reference on every case; every seed has a
- * valid launch plan and is right; the fastest of them races itself, which shows the noise of the machine. */
+ * In order: the package loads and its task file is reviewed; the initial kernel agrees with the reference on
+ * every case; every seed has a valid launch plan and is right; the evaluator holds trivial answers, the
+ * reference and the kernels against each other (`admit`); the fastest kernel is held against the floor of
+ * each measure case, and races itself, which shows the noise of the machine. */
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/judge.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "report/row.h"
+#include "report/table.h"
 #include "report/verdict_text.h"
 #include "task/plan.h"
+#include "task/review.h"
 #include <math.h>
 #include <string.h>
 
@@ -36,9 +41,15 @@ static const char *const examples[] = {"kf check tasks/matmul", NULL};
 const kf_syntax kf_cmd_check_syntax = {
     .usages = usages,
     .about =
-        "Loads the task, judges its initial kernel against the reference on every case, judges every seed, "
-        "and races the\n"
-        "fastest of them against itself: the spread of that race is the smallest gain that can be seen here.",
+        "Judges the task itself: its initial kernel and every seed against the reference on every case, "
+        "trivial "
+        "answers\n"
+        "against its comparison, its sizes and inputs, the least time its data takes to move, and the "
+        "fastest "
+        "kernel in a race\n"
+        "against itself, whose spread is the smallest gain that can be seen here. Every doubt comes with the "
+        "line of\n"
+        "task.yaml that removes it.",
     .exits = "0 the task is sound, 1 a kernel of it is not correct, 3 task refused",
     .examples = examples,
     .positionals = positionals,
@@ -46,6 +57,12 @@ const kf_syntax kf_cmd_check_syntax = {
     .common = KF_COMMON_DEVICE,
     .args_size = sizeof(check_args),
 };
+
+enum { NOISE_BLOCKS = 12, BLOCKS_OF_A_FULL_RACE = 48, LAUNCHES_OF_A_CALL = 3 };
+
+/* Less than this may lie in caches, and no floor holds (docs/internals/evaluator.md, Ceilings and diagnosis).
+ */
+enum { CACHED_BYTES = 8 << 20 };
 
 typedef struct {
   kf_cli *cli;
@@ -56,6 +73,9 @@ typedef struct {
   const kf_task_file *fastest; /* the anchor a run would begin with */
   int64_t fastest_ns;
   bool sound;
+  int doubts;
+  bool refused;
+  kf_status status; /* of printing a finding */
 } check;
 
 /* A directive that does not parse is a fault of the task here, and its place is known without any device. */
@@ -101,9 +121,6 @@ static kf_status judge_kernel(check *c, const char *kind, const kf_task_file *fi
   if (status == KF_EREFUSED) return status; /* the task's fault, and its place is in the message */
   if (status != KF_OK) return kf_err_context(err, status, "%s", file->path);
   if (verdict->kind != KF_VERDICT_CORRECT) c->sound = false;
-  if (strcmp(kind, "kernel") == 0 && strcmp(verdict->oracle, "kernel") == 0)
-    kf_note("note: the kernel is its own reference: a mistake in it stays unseen, and so does a loss of "
-            "precision");
   bool timed = verdict->kind == KF_VERDICT_CORRECT && verdict->time_ns > 0;
   if (timed && (c->fastest == NULL || verdict->time_ns < c->fastest_ns)) {
     c->fastest = file;
@@ -112,27 +129,109 @@ static kf_status judge_kernel(check *c, const char *kind, const kf_task_file *fi
   return print_kernel(c, kind, file, verdict, err);
 }
 
+/* ---- findings about the task ---- */
+
+static kf_status print_finding(check *c, kf_admission_state state, const char *area, const char *text,
+                               const char *fix, kf_err *err) {
+  c->doubts += state == KF_ADMISSION_DOUBTFUL;
+  c->refused = c->refused || state == KF_ADMISSION_REFUSED;
+  if (c->cli->common.json) {
+    json_t *object = NULL;
+    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:s, s:s, s:o, s:o}", "task", c->task->name, "check",
+                        "admission", "state", kf_admission_state_name(state), "area", area, "text",
+                        kf_json_text(text, strlen(text) + 1), "fix", kf_json_text(fix, strlen(fix) + 1)));
+    return kf_out_json(object, err);
+  }
+  KF_CLEANUP(kf_buf_done) kf_buf buf;
+  kf_buf_init(&buf, KF_OUTPUT_MAX);
+  KF_TRY(kf_buf_printf(&buf, err, "%-8s  %s: %s\n", kf_admission_state_name(state), area, text));
+  for (const char *at = fix; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
+    KF_TRY(kf_buf_printf(&buf, err, "%-10s%s%.*s\n", "", at == fix ? "write  " : "       ",
+                         (int)strcspn(at, "\n"), at));
+  return kf_out_buf(&buf, err);
+}
+
+static void on_review(void *context, bool doubtful, const char *area, const char *text, const char *fix) {
+  check *c = context;
+  if (c->status == KF_OK)
+    c->status = print_finding(c, doubtful ? KF_ADMISSION_DOUBTFUL : KF_ADMISSION_OK, area, text, fix, NULL);
+}
+
+static kf_status review_task(check *c, kf_err *err) {
+  c->status = KF_OK;
+  KF_TRY(kf_task_review(c->task, c->language, on_review, c, err));
+  return c->status == KF_OK ? KF_OK : kf_fail(err, c->status, "cannot write the findings");
+}
+
+/* The floor of a measure case beside the fastest kernel's time; several cases have one time, their mean. */
+static kf_status print_floors(check *c, const kf_admission *admission, kf_err *err) {
+  double floors = 0;
+  char floor_text[KF_FIGURE_TEXT], time_text[KF_FIGURE_TEXT], text[400];
+  if (admission->read_gbs <= 0 || admission->nfloors == 0) return KF_OK;
+  int64_t bytes = 0;
+  for (int i = 0; i < admission->nfloors; i++) {
+    floors += log(fmax((double)admission->floors[i].floor_ns, 1));
+    bytes += admission->floors[i].bytes_in;
+  }
+  int64_t floor_ns = (int64_t)exp(floors / admission->nfloors);
+  snprintf(
+      text, sizeof text,
+      "%s to move what must be moved (read %.3g, write %.3g, copy %.3g GB/s, %.3g GFLOP/s, %.3g us a launch)",
+      kf_figure_ns(floor_ns, floor_text), admission->read_gbs, admission->write_gbs, admission->copy_gbs,
+      admission->gflops, (double)admission->launch_ns * 1e-3);
+  KF_TRY(print_finding(c, KF_ADMISSION_OK, "floor", text, "", err));
+  if (c->fastest == NULL) return KF_OK;
+  kf_figure_ns(c->fastest_ns, time_text);
+  if (c->fastest_ns < floor_ns && bytes > CACHED_BYTES) {
+    snprintf(text, sizeof text,
+             "%.100s takes %s, less than that: inputs it need not read, or a cache that holds them",
+             c->fastest->path, time_text);
+    return print_finding(c, KF_ADMISSION_DOUBTFUL, "floor", text, "", err);
+  }
+  if (c->fastest_ns < LAUNCHES_OF_A_CALL * admission->launch_ns) {
+    snprintf(text, sizeof text,
+             "%.100s takes %s, mostly the launch itself: larger measure cases would show the kernel",
+             c->fastest->path, time_text);
+    return print_finding(c, KF_ADMISSION_DOUBTFUL, "measure cases", text, "", err);
+  }
+  return KF_OK;
+}
+
+static kf_status admit_task(check *c, kf_err *err) {
+  KF_CLEANUP(kf_freep) kf_admission *admission = kf_calloc(1, sizeof *admission);
+  if (admission == NULL) return kf_nomem(err);
+  KF_TRY(kf_judge_admit(c->judge, c->task, c->device->id, admission, err));
+  for (int i = 0; i < admission->nlines; i++) {
+    kf_admission_line *line = &admission->lines[i];
+    kf_text_clean(line->text, strlen(line->text));
+    KF_TRY(print_finding(c, line->state, line->area, line->text, line->fix, err));
+  }
+  return print_floors(c, admission, err);
+}
+
 /* ---- the noise floor ---- */
 
-enum { NOISE_BLOCKS = 12, BLOCKS_OF_A_FULL_RACE = 48 };
+/* Standard deviation of one block of a race of a kernel against itself: the half-width of its interval is
+ * about 0.8 of it at 12 blocks (ranks 3 and 10: the normal scores of (3 - 3/8) / (12 + 1/4) are +-0.79). */
+static double block_sigma(const kf_race_result *race) {
+  return (double)(race->high_nano - race->low_nano) * 0.5e-9 / 0.79;
+}
 
-/* Smallest gain that a full race shows, from a race of a kernel against itself: the half-width of its
- * interval is about 0.8 standard deviations of one block at 12 blocks (ranks 3 and 10: the normal scores of
- * (3 - 3/8) / (12 + 1/4) are
- * +-0.79), and a full race sees about half a standard deviation (docs/internals/evaluator.md, T13). */
-static double detectable_gain(const kf_race_result *race) {
-  double half = (double)(race->high_nano - race->low_nano) * 0.5e-9;
-  return expm1(0.5 * half / 0.79);
+/* The gain that a race of so many blocks sees four times of five (docs/internals/evaluator.md, T13). */
+static double detectable(double sigma, int blocks, double delta) {
+  double gain = expm1(2.8 * 1.253 * sigma / sqrt(blocks));
+  return gain > delta ? gain : delta;
 }
 
 static kf_status print_noise(const check *c, const kf_verdict *verdict, kf_err *err) {
-  double gain = detectable_gain(&verdict->race), delta = c->cli->settings.measure_delta;
-  double smallest = gain > delta ? gain : delta;
+  double sigma = block_sigma(&verdict->race), delta = c->cli->settings.measure_delta;
+  double few = detectable(sigma, NOISE_BLOCKS, delta);
+  double full = detectable(sigma, BLOCKS_OF_A_FULL_RACE, delta);
   if (c->cli->common.json) {
     json_t *object = NULL;
-    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:s, s:f, s:f, s:i}", "task", c->task->name, "candidate",
-                        c->fastest->path, "check", "noise", "detectable_gain", smallest, "noise_gain", gain,
-                        "blocks", verdict->race.blocks));
+    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:s, s:f, s:f, s:f, s:i}", "task", c->task->name,
+                        "candidate", c->fastest->path, "check", "noise", "detectable_gain", full,
+                        "detectable_gain_12", few, "sigma", sigma, "blocks", verdict->race.blocks));
     return kf_out_json(object, err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;
@@ -140,10 +239,12 @@ static kf_status print_noise(const check *c, const kf_verdict *verdict, kf_err *
   KF_TRY(kf_buf_printf(&buf, err, "noise: %s against itself is ", c->fastest->path));
   KF_TRY(kf_interval_text(verdict->race.median_nano, verdict->race.low_nano, verdict->race.high_nano,
                           verdict->race.level, &buf, err));
-  KF_TRY(kf_buf_printf(&buf, err,
-                       ", %d blocks\nsmallest gain that a full race of %d blocks shows: %.1f %%%s\n",
-                       verdict->race.blocks, BLOCKS_OF_A_FULL_RACE, smallest * 100,
-                       gain > delta ? "" : " (the least that counts, setting measure.delta)"));
+  KF_TRY(kf_buf_printf(
+      &buf, err,
+      ", %d blocks, %.1f %% from block to block\n"
+      "smallest gain that a full race of %d blocks shows: %.1f %%%s; one of %d blocks: %.1f %%\n",
+      verdict->race.blocks, sigma * 100, BLOCKS_OF_A_FULL_RACE, full * 100,
+      full > delta ? "" : " (the least that counts, setting measure.delta)", NOISE_BLOCKS, few * 100));
   return kf_out_buf(&buf, err);
 }
 
@@ -176,26 +277,28 @@ static kf_status check_kernels(check *c, const check_args *args, kf_err *err) {
     KF_TRY(check_plan(c, task->seeds[c->language][i], err));
   KF_TRY(kf_judge_device(c->judge, c->cli->common.device, c->task, NULL, &c->device, err));
   c->language = kf_device_language(c->device);
-  if (task->kernel[c->language] != NULL)
-    KF_TRY(judge_kernel(c, "kernel", task->kernel[c->language], err));
-  else
-    kf_note("note: the task has no initial kernel, so the reference is compared with the seeds only");
+  if (task->kernel[c->language] != NULL) KF_TRY(judge_kernel(c, "kernel", task->kernel[c->language], err));
   for (int i = 0; i < task->nseeds[c->language]; i++)
     KF_TRY(judge_kernel(c, "seed", task->seeds[c->language][i], err));
-  if (c->fastest == NULL || args->no_noise) return KF_OK;
+  KF_TRY(review_task(c, err));
+  KF_TRY(admit_task(c, err));
+  if (c->fastest == NULL || args->no_noise || c->refused) return KF_OK;
   return measure_noise(c, err);
 }
 
 static kf_status print_end(const check *c, kf_err *err) {
+  const char *end = c->refused ? "refused" : c->sound ? "sound" : "not sound";
   if (c->cli->common.json) {
     json_t *object = NULL;
-    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:b}", "task", c->task->name, "check", "task", "sound",
-                        c->sound));
+    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:b, s:b, s:i}", "task", c->task->name, "check", "task",
+                        "sound", c->sound && !c->refused, "refused", c->refused, "doubts", c->doubts));
     return kf_out_json(object, err);
   }
   KF_CLEANUP(kf_buf_done) kf_buf buf;
   kf_buf_init(&buf, 1024);
-  KF_TRY(kf_buf_printf(&buf, err, "task %s: %s\n", c->task->name, c->sound ? "sound" : "not sound"));
+  KF_TRY(kf_buf_printf(&buf, err, "task %s: %s", c->task->name, end));
+  if (c->doubts > 0) KF_TRY(kf_buf_printf(&buf, err, ", %d doubt%s", c->doubts, c->doubts == 1 ? "" : "s"));
+  KF_TRY(kf_buf_puts(&buf, "\n", err));
   return kf_out_buf(&buf, err);
 }
 
@@ -209,6 +312,6 @@ kf_status kf_cmd_check(kf_cli *cli, const void *args_, kf_err *err) {
   kf_status status = check_kernels(&c, args, err);
   kf_judge_free(c.judge);
   KF_TRY(status);
-  cli->exit_code = c.sound ? 0 : 1;
+  cli->exit_code = c.refused ? 3 : c.sound ? 0 : 1;
   return print_end(&c, err);
 }

@@ -18,6 +18,7 @@ struct kf_judge {
   kf_status status; /* of the request that was waited for */
   kf_err error;
   kf_verdict *verdict;
+  json_t *admission; /* of the last request that asked for one */
 };
 
 /* A line that is written over while stderr is a terminal; nothing else is said while waiting. */
@@ -40,7 +41,9 @@ static void on_result(void *context, const kf_eval_result *result) {
   if (result->id != judge->last_id) return;
   judge->waiting = false;
   judge->status = result->status;
-  if (result->status == KF_OK)
+  if (result->status == KF_OK && result->admission != NULL)
+    judge->admission = json_deep_copy(result->admission);
+  else if (result->status == KF_OK)
     *judge->verdict = *result->verdict;
   else if (result->error != NULL)
     judge->error = *result->error;
@@ -176,7 +179,8 @@ kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_ta
   return KF_OK;
 }
 
-kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *ret_verdict, kf_err *err) {
+/* Sends the request and runs the loop until its result is there. */
+static kf_status ask(kf_judge *judge, kf_eval_request *request, kf_err *err) {
   if (judge->interrupted) return kf_fail(err, KF_ECANCELED, "interrupted");
   request->id = ++judge->last_id;
   judge->waiting = true;
@@ -190,13 +194,27 @@ kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *re
     uv_run(&judge->loop, UV_RUN_ONCE);
   clear_progress(judge);
   if (judge->interrupted) return kf_fail(err, KF_ECANCELED, "interrupted");
-  if (judge->status == KF_OK) {
-    *ret_verdict = *judge->verdict;
-    return KF_OK;
-  }
-  if (judge->error.msg[0] == '\0') return kf_fail(err, judge->status, "the evaluator gave no verdict");
+  if (judge->status == KF_OK) return KF_OK;
+  if (judge->error.msg[0] == '\0') return kf_fail(err, judge->status, "the evaluator gave no answer");
   if (err != NULL) *err = judge->error;
   return judge->status;
+}
+
+kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *ret_verdict, kf_err *err) {
+  KF_TRY(ask(judge, request, err));
+  *ret_verdict = *judge->verdict;
+  return KF_OK;
+}
+
+kf_status kf_judge_admit(kf_judge *judge, const kf_task *task, const char *device,
+                         kf_admission *ret_admission, kf_err *err) {
+  kf_eval_request request = {.task = task, .device = device, .admit = true};
+  kf_status status = ask(judge, &request, err);
+  if (status == KF_OK && judge->admission == NULL) status = kf_nomem(err);
+  if (status == KF_OK) status = kf_admission_from_json(judge->admission, ret_admission, err);
+  json_decref(judge->admission);
+  judge->admission = NULL;
+  return status;
 }
 
 kf_status kf_judge_inspect(kf_judge *judge, const char *device, const char *source, size_t len,

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "dist/evaluator.h"
+#include "wire/admission.h"
 
 typedef struct kf_judge kf_judge;
 
@@ -21,6 +22,9 @@ kf_status kf_judge_device(const kf_judge *judge, const char *wanted, const kf_ta
                           const kf_device_info **ret_device, kf_err *err);
 /* Asks and waits; request->id is set here. An infrastructure failure is a failure; a verdict is none. */
 kf_status kf_judge_ask(kf_judge *judge, kf_eval_request *request, kf_verdict *ret_verdict, kf_err *err);
+/* Looks at the task itself. KF_EREFUSED: its reference fails, and the message says how. */
+kf_status kf_judge_admit(kf_judge *judge, const kf_task *task, const char *device,
+                         kf_admission *ret_admission, kf_err *err);
 kf_status kf_judge_inspect(kf_judge *judge, const char *device, const char *source, size_t len,
                            json_t **ret_kernels, kf_err *err);
 

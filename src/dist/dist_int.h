@@ -43,6 +43,7 @@ void kf__hash_set_done(kf__hash_set *set);
 typedef struct kf__job {
   struct kf__job *next;
   int64_t id;
+  bool admit;             /* its result is an admission, not a verdict */
   const kf_task *task;    /* NULL: an inspection */
   char *source, *against; /* copies, for `need`; against NULL: none */
   size_t source_len, against_len;

@@ -155,6 +155,16 @@ static kf_status write_judge(const kf__job *job, const kf_eval_request *request,
   return kf_wire_write(out, message, err);
 }
 
+static kf_status write_admit(const kf__job *job, const kf_eval_request *request, kf_buf *out, kf_err *err) {
+  char task[KF_HASH_HEX];
+  kf_hash_hex(&job->task_hash, task);
+  json_t *message KF_CLEANUP(kf_json_freep) = NULL;
+  KF_TRY(kf_json_pack(&message, err, "{s:s,s:I,s:s,s:s,s:I}", "op", "admit", "id", (json_int_t)request->id,
+                      "task", task, "device", request->device, "deadline_ms",
+                      (json_int_t)request->deadline_ms));
+  return kf_wire_write(out, message, err);
+}
+
 static void append(kf__jobs *jobs, kf__job *job) {
   kf__job **end = &jobs->jobs;
   while (*end)
@@ -165,6 +175,7 @@ static void append(kf__jobs *jobs, kf__job *job) {
 static kf_status write_request(kf__jobs *jobs, kf__job *job, const kf_eval_request *request, kf_buf *out,
                                kf_err *err) {
   KF_TRY(send_task(jobs, request->task, &job->task_hash, out, err));
+  if (request->admit) return write_admit(job, request, out, err);
   KF_TRY(send_once(jobs, &job->source_hash, job->source, job->source_len, out, err));
   if (job->against) KF_TRY(send_once(jobs, &job->against_hash, job->against, job->against_len, out, err));
   return write_judge(job, request, out, err);
@@ -174,7 +185,10 @@ kf_status kf__jobs_add(kf__jobs *jobs, const kf_eval_request *request, kf_buf *o
   if (kf__jobs_find(jobs, request->id))
     return kf_fail(err, KF_EBUG, "evaluator: request %lld is in flight already", (long long)request->id);
   kf__job *job = NULL;
-  KF_TRY(job_new(request->id, request->task, &request->candidate, request->against, &job, err));
+  static const kf_eval_source none = {.source = "", .source_len = 0};
+  KF_TRY(job_new(request->id, request->task, request->admit ? &none : &request->candidate,
+                 request->admit ? NULL : request->against, &job, err));
+  job->admit = request->admit;
   kf_status status = write_request(jobs, job, request, out, err);
   if (status != KF_OK) {
     kf__job_free(job);

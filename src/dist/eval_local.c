@@ -148,7 +148,7 @@ static kf_status status_of(const json_t *error) {
   return KF_EIO;
 }
 
-static kf_status complete(local *self, json_t *message, int64_t id, kf_err *err) {
+static kf_status complete(local *self, json_t *message, int64_t id, bool admit, kf_err *err) {
   const json_t *error = json_object_get(message, "error");
   if (json_is_object(error)) {
     kf_err why = {0};
@@ -157,7 +157,13 @@ static kf_status complete(local *self, json_t *message, int64_t id, kf_err *err)
     kf__result_fail(&self->base, id, &why);
     return KF_OK;
   }
-  json_t *verdict = NULL;
+  json_t *verdict = NULL, *admission = NULL;
+  if (admit) {
+    KF_TRY(kf_json_obj(message, "admission", &admission, err));
+    kf_eval_result found = {.id = id, .status = KF_OK, .admission = admission};
+    self->base.callbacks.on_result(self->base.callbacks.context, &found);
+    return KF_OK;
+  }
   KF_TRY(kf_json_obj(message, "verdict", &verdict, err));
   KF_TRY(kf_verdict_from_json(verdict, self->verdict, err));
   kf_eval_result result = {.id = id, .status = KF_OK, .verdict = self->verdict};
@@ -180,9 +186,10 @@ static kf_status take_result(local *self, json_t *message, kf_err *err) {
   }
   /* Taken out first, since the callback may ask for the same id again; given its failure if the message is
    * bad. */
+  bool admit = job->admit;
   kf__job_free(kf__jobs_take(&self->jobs, id));
   kf_err bad = {0};
-  if (complete(self, message, id, &bad) == KF_OK) return KF_OK;
+  if (complete(self, message, id, admit, &bad) == KF_OK) return KF_OK;
   kf_err_context(&bad, bad.code, "result of request %lld", (long long)id);
   kf__result_fail(&self->base, id, &bad);
   if (err) *err = bad;

@@ -122,6 +122,7 @@ static void on_idle(uv_idle_t *idle) {
 
 static kf_status null_submit(kf_evaluator *evaluator, const kf_eval_request *request, kf_err *err) {
   null_evaluator *self = (null_evaluator *)evaluator;
+  if (request->admit) return kf_fail(err, KF_ENODEV, "the null evaluator runs no reference");
   queued *job = kf_calloc(1, sizeof *job);
   if (!job) return kf_nomem(err);
   job->id = request->id;

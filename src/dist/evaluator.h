@@ -30,6 +30,7 @@ typedef struct {
   int64_t id;          /* request id, unique in the session; the result carries it */
   const kf_task *task; /* must outlive the request */
   const char *device;  /* "opencl:0" */
+  bool admit;          /* the task itself is looked at: no candidate; the fields below are not used */
   kf_eval_source candidate;
   const kf_eval_source *against; /* NULL: verify and time only */
   int stage;                     /* highest stage wanted, 0..3 */
@@ -44,7 +45,9 @@ typedef struct {
   int64_t id;
   kf_status status; /* KF_OK: `verdict` is set. Else an infrastructure failure: to be retried, not counted */
   const kf_verdict *verdict; /* borrowed during the callback */
-  const kf_err *error;       /* set unless KF_OK */
+  const json_t
+      *admission;      /* instead of a verdict, where `admit` was asked for (wire/admission.h); borrowed */
+  const kf_err *error; /* set unless KF_OK */
 } kf_eval_result;
 
 typedef struct {

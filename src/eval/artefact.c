@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "build/compile_log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -269,6 +270,45 @@ static kf_evidence host_evidence(const kf_artefact *artefact) {
   return evidence;
 }
 
+/* The line of the candidate's own source, without its indentation. */
+static void source_line(const kf_artefact *artefact, int line, char *ret_text, size_t room) {
+  const char *at = artefact->source, *end = at + artefact->source_len;
+  for (int i = 1; i < line && at; i++) {
+    at = memchr(at, '\n', (size_t)(end - at));
+    if (at) at++;
+  }
+  ret_text[0] = '\0';
+  if (line < 1 || !at || at >= end) return;
+  const char *stop = memchr(at, '\n', (size_t)(end - at));
+  int len = (int)((stop ? stop : end) - at), blank = 0;
+  while (blank < len && (at[blank] == ' ' || at[blank] == '\t'))
+    blank++;
+  snprintf(ret_text, room, "%.*s", len - blank, at + blank);
+}
+
+/* The compiler's first complaint is the diagnosis: the ones after it may follow from it. */
+static void explain_compile(kf_artefact *artefact) {
+  const kf_build_outcome *outcome = &artefact->outcome;
+  kf_diagnosis *diagnosis = &artefact->diagnosis;
+  const char *ending = strcmp(artefact->device->api, "opencl") == 0 ? "cl" : artefact->device->api;
+  artefact->nerrors =
+      kf_compile_log_errors(outcome->log, strlen(outcome->log), artefact->errors, KF_VERDICT_ERRORS_MAX);
+  for (int i = 0; i < artefact->nerrors; i++) /* the name that was given to the builder */
+    if (strcmp(artefact->errors[i].file, "kernel") == 0)
+      snprintf(artefact->errors[i].file, sizeof artefact->errors[i].file, "kernel.%s", ending);
+  if (artefact->nerrors == 0) return;
+  const kf_compile_error *first = &artefact->errors[0];
+  char line[200];
+  bool own = strncmp(first->file, "kernel.", strlen("kernel.")) == 0;
+  source_line(artefact, own ? first->line : 0, line, sizeof line);
+  snprintf(diagnosis->kind, sizeof diagnosis->kind, "compile_%.15s", first->category);
+  snprintf(diagnosis->text, sizeof diagnosis->text, "%.239s", first->message);
+  if (first->line > 0)
+    snprintf(diagnosis->where, sizeof diagnosis->where, "%.63s:%d:%d", first->file, first->line, first->col);
+  snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%s%s(%d error%s)", line, line[0] ? "  " : "",
+           artefact->nerrors, artefact->nerrors == 1 ? "" : "s");
+}
+
 /* What kf_workspace said of each plan, in the order of start_build. */
 static void add_workspaces(kf_artefact *artefact) {
   const int64_t *bytes = artefact->outcome.workspace;
@@ -322,12 +362,7 @@ static void judge_outcome(kf_artefact *artefact) {
                                                                    : "build";
   snprintf(diagnosis->kind, sizeof diagnosis->kind, "%s", what);
   snprintf(diagnosis->text, sizeof diagnosis->text, "%s", outcome->result.text);
-  /* The compiler's first complaint is the best evidence there is. */
-  const char *first = outcome->log ? strstr(outcome->log, "error:") : NULL;
-  if (!first) return;
-  while (first > outcome->log && first[-1] != '\n')
-    first--;
-  snprintf(diagnosis->evidence, sizeof diagnosis->evidence, "%.*s", (int)strcspn(first, "\n"), first);
+  if (artefact->kind == KF_VERDICT_BUILD_FAILED && outcome->log) explain_compile(artefact);
 }
 
 /* What the screen found comes before whatever the compiler says of the same source. What it could not read
@@ -339,22 +374,6 @@ static void judge_screen(kf_artefact *artefact) {
   artefact->failed = true;
   artefact->kind = KF_VERDICT_REFUSED;
   artefact->diagnosis = artefact->screen.diagnosis;
-}
-
-/* Compiled evidence in the words of the syntax tree's (docs/formats/host-form.md, Place in the archive). */
-static kf_evidence host_evidence(const kf_artefact *artefact) {
-  const kf_host_facts *facts = &artefact->outcome.facts;
-  kf_evidence evidence = {.known = !artefact->failed,
-                          .launches = 1,
-                          .vector_width = facts->vector_width,
-                          .accumulators = facts->accumulators,
-                          .async_or_prefetch = facts->prefetches,
-                          .staged_local = artefact->outcome.workspace != NULL,
-                          .barrier = facts->threads,
-                          .subgroup = facts->barriers,
-                          .global_atomic = facts->atomics};
-  snprintf(evidence.source, sizeof evidence.source, "assembly");
-  return evidence;
 }
 
 /* Ends when there is a result, or a failure of ours. */
@@ -402,8 +421,6 @@ static void step_artefact(kf_artefacts *artefacts, kf_artefact *artefact) {
   else if (!artefact->build)
     judge_outcome(artefact);
   if (status == KF_OK) judge_screen(artefact);
-  if (status == KF_OK && kf_device_is_host(artefact->device->id))
-    artefact->evidence = host_evidence(artefact);
   end_build(artefacts, artefact);
 }
 

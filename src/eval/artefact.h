@@ -39,6 +39,8 @@ typedef struct kf_artefact {
   bool failed; /* READY, but there is nothing to run: kind and diagnosis say why */
   kf_verdict_kind kind;
   kf_diagnosis diagnosis;
+  kf_compile_error errors[KF_VERDICT_ERRORS_MAX]; /* build_failed: what the compiler complained of */
+  int nerrors;
   kf_build *build;
   kf_build_outcome outcome;
   char work_dir[KF_PATH_MAX];

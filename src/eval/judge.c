@@ -3,7 +3,8 @@
 #include "eval/judge.h"
 
 #include "base/clock.h"
-#include "eval/trial_int.h"
+#include "eval/perf.h"
+#include "wire/advice.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,35 +169,6 @@ static void note_unscreened(const kf_artefact *candidate, kf_verdict *v) {
     snprintf(v->enforced + len, sizeof v->enforced - len, " unscreened");
 }
 
-static void advise(kf_verdict *v) {
-  static const struct {
-    kf_verdict_kind kind;
-    const char *why;
-  } advice[] = {
-      {KF_VERDICT_NO_CODE, "the answer held no kernel: return one fenced code block with the whole file"},
-      {KF_VERDICT_REFUSED, "the source or its launch plan breaks a rule: mend the line named"},
-      {KF_VERDICT_UNSUPPORTED, "the device lacks what the kernel uses: write it without"},
-      {KF_VERDICT_BUILD_FAILED, "mend the first compiler error"},
-      {KF_VERDICT_BUILD_TIMEOUT, "the compiler did not finish: unroll less, use smaller tiles"},
-      {KF_VERDICT_LAUNCH_FAILED,
-       "the device refused the launch: check local size and local memory against its limits"},
-      {KF_VERDICT_CRASHED, "the kernel was killed by a signal: check indices at the tails first"},
-      {KF_VERDICT_TIMED_OUT, "a call did not end in time: look for a loop whose bound can be missed"},
-      {KF_VERDICT_OUT_OF_MEMORY, "smaller temporaries or fewer of them"},
-      {KF_VERDICT_WRONG_OUTPUT, "compare the first counter-example by hand"},
-      {KF_VERDICT_WRONG_MEMORY, "guard the access named in the diagnosis"},
-      {KF_VERDICT_NONDETERMINISTIC, "look for a missing barrier, or two work-items that write one element"},
-      {KF_VERDICT_IMPRECISE, "accumulate in the declared type, without reordering beyond it"},
-      {KF_VERDICT_SLOW, "far slower than its rivals: start from another structure"},
-      {KF_VERDICT_IMPLAUSIBLE, "faster than memory allows: find what was skipped"},
-      {KF_VERDICT_CHEAT, "do only what a kernel does: its arguments in, its outputs out"},
-      {KF_VERDICT_UNSTABLE, "measure again on a quieter machine"},
-  };
-  for (size_t i = 0; i < KF_COUNTOF(advice); i++)
-    if (advice[i].kind == v->kind) snprintf(v->next_why, sizeof v->next_why, "%s", advice[i].why);
-  if (v->kind != KF_VERDICT_CORRECT) snprintf(v->next_command, sizeof v->next_command, "kf eval TASK FILE");
-}
-
 void kf_judge_shared(const kf_judgement *judgement, const kf_verdict *twin, kf_verdict *ret_verdict) {
   *ret_verdict = *twin;
   snprintf(ret_verdict->shared_with, sizeof ret_verdict->shared_with, "%s", twin->source_sha256);
@@ -219,6 +191,8 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
   kf_status status = KF_OK;
   if (judgement->candidate->failed) {
     kf_trial_fail(&trial, judgement->candidate->kind, &judgement->candidate->diagnosis, 0);
+    memcpy(ret_verdict->errors, judgement->candidate->errors, sizeof ret_verdict->errors);
+    ret_verdict->nerrors = judgement->candidate->nerrors;
   } else if (judgement->against && judgement->against->failed) {
     status = kf_fail(err, KF_EREFUSED, "the opponent cannot run: %s", judgement->against->diagnosis.text);
   } else {
@@ -228,8 +202,9 @@ kf_status kf_judge(const kf_judgement *judgement, kf_verdict *ret_verdict, kf_er
   kf_trial_stop_checker(&trial);
   kf_trial_close_race(&trial);
   kf_trial_free_checks(&trial);
+  if (status == KF_OK) kf_trial_diagnose(&trial);
   ret_verdict->total_ms = kf_now_ms() - begun + ret_verdict->build_ms;
   ret_verdict->measure_ms = ret_verdict->total_ms - ret_verdict->build_ms - ret_verdict->verify_ms;
-  advise(ret_verdict);
+  kf_advice_fill(ret_verdict, judgement->device->api);
   return status;
 }

@@ -22,8 +22,7 @@ typedef struct {
   kf_artefacts *artefacts;
   kf_spares *spares;
   kf_work_root *work;
-  const char *flush;           /* measure.flush_max_mib of touched memory, for kf_race_options */
-  const kf_ceilings *ceilings; /* of the device; NULL: not known, no floor is checked */
+  const char *flush; /* measure.flush_max_mib of touched memory, for kf_race_options */
   kf_task_state *state;
   kf_artefact *candidate;
   kf_artefact *against;  /* NULL: verify and time only */
@@ -37,6 +36,9 @@ typedef struct {
   int blocks_min, blocks_max;
   const kf_judge_elite *elites;
   int nelites;
+  const kf_ceilings *ceilings; /* of the device; NULL: never known. Not known yet: see kf_trial_ceilings */
+  /* Measures them, and again when asked again; false: nothing new. NULL: never. */
+  bool (*need_ceilings)(void *context, const kf_device_info *device);
   void (*progress)(void *context, const char *what);
   void (*serve)(void *context); /* between timed pairs: read requests, advance builds */
   bool (*canceled)(void *context);

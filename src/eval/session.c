@@ -105,7 +105,11 @@ void kf_session_free(kf_session *session) {
     kf_job_free(session, session->jobs);
     session->jobs = next;
   }
+  for (int i = 0; i < session->ndevices; i++)
+    kf_ceiling_store_done(&session->ceilings[i], &session->artefacts);
   kf_artefacts_done(&session->artefacts);
+  for (int i = 0; i < session->ndevices; i++)
+    kf_task_free(session->ceilings[i].task); /* its artefacts borrowed it */
   kf_spares_drop(&session->spares);
   while (session->tasks) {
     kf_task_state *next = session->tasks->next;
@@ -173,6 +177,7 @@ static kf_status on_message(void *context, json_t *message, const char *blob, si
   if (strcmp(op, "hello") == 0) return take_hello(session, message, err);
   if (strcmp(op, "judge") == 0) return take_job(session, KF_JOB_JUDGE, message, err);
   if (strcmp(op, "inspect") == 0) return take_job(session, KF_JOB_INSPECT, message, err);
+  if (strcmp(op, "admit") == 0) return take_job(session, KF_JOB_ADMIT, message, err);
   if (strcmp(op, "cancel") == 0) {
     take_cancel(session, message);
     return KF_OK;

@@ -6,11 +6,14 @@
 
 #include "eval/blobs.h"
 #include "eval/judge.h"
+#include "eval/perf.h"
 #include "eval/twins.h"
 #include "verify/shapes.h"
 #include "wire/proto.h"
 
-typedef enum { KF_JOB_JUDGE, KF_JOB_INSPECT } kf_job_kind;
+typedef enum { KF_JOB_JUDGE, KF_JOB_INSPECT, KF_JOB_ADMIT } kf_job_kind;
+
+enum { KF_JOB_KERNELS_MAX = 1 + KF_SEEDS_MAX };
 
 /* One request; freed when its result was sent. */
 typedef struct kf_job {
@@ -26,6 +29,10 @@ typedef struct kf_job {
   kf_artefact *candidate, *against, *initial, *confirm;
   kf_case hidden[KF_SHAPE_KINDS];
   int nhidden;
+  /* admit: the initial kernel and the seeds, as far as there are any */
+  kf_artefact *kernels[KF_JOB_KERNELS_MAX];
+  const char *names[KF_JOB_KERNELS_MAX];
+  int nkernels;
   /* inspect: */
   kf_build *build;
   char work_dir[KF_PATH_MAX];
@@ -36,7 +43,8 @@ typedef struct {
   kf_settings settings;
   kf_device_info devices[KF_DEVICES_MAX];
   int ndevices;
-  kf_buf device_note; /* why there are none */
+  kf_buf device_note;                        /* why there are none */
+  kf_ceiling_store ceilings[KF_DEVICES_MAX]; /* by device; a physical one behind several is measured once */
   kf_blobs blobs;
   kf_task_state *tasks;
   kf_artefacts artefacts;

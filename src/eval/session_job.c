@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "eval/admit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -172,26 +173,80 @@ static kf_status check_request(const json_t *request, kf_err *err) {
   return KF_OK;
 }
 
-static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
+/* What `judge` and `admit` have in common: the device and the task. `state` is NULL while files are missing.
+ */
+static kf_status prepare_task(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
   const char *task = NULL, *device = NULL;
-  json_t *candidate = NULL, *against = json_object_get(job->request, "against");
-  KF_TRY(check_request(job->request, err));
   KF_TRY(kf_json_str(job->request, "task", &task, err));
   KF_TRY(kf_json_str(job->request, "device", &device, err));
-  KF_TRY(kf_json_obj(job->request, "candidate", &candidate, err));
   KF_TRY(find_device(session, device, &job->device, err));
   KF_TRY(judgeable(job->device, err));
   KF_TRY(find_task(session, task, missing, &job->state, err));
+  if (!job->state || kf_task_has_language(job->state->task, kf_device_language(job->device))) return KF_OK;
+  return kf_fail(err, KF_EREFUSED, "the task \"%s\" has no %s kernels, which is what device %s runs",
+                 job->state->task->name, job->device->api, job->device->id);
+}
+
+static kf_status prepare_judge(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
+  json_t *candidate = NULL, *against = json_object_get(job->request, "against");
+  KF_TRY(check_request(job->request, err));
+  KF_TRY(kf_json_obj(job->request, "candidate", &candidate, err));
+  KF_TRY(prepare_task(session, job, missing, err));
   if (!job->state) return KF_OK;
-  if (!kf_task_has_language(job->state->task, kf_device_language(job->device)))
-    return kf_fail(err, KF_EREFUSED, "the task \"%s\" has no %s kernels, which is what device %s runs",
-                   job->state->task->name, job->device->api, job->device->id);
   if (!job->candidate) KF_TRY(get_artefact(session, job, candidate, missing, &job->candidate, err));
   if (!job->against && json_is_object(against))
     KF_TRY(get_artefact(session, job, against, missing, &job->against, err));
   if (!job->initial) KF_TRY(get_initial(session, job, err));
   if (!job->confirm && job->candidate && !job->candidate->failed) KF_TRY(get_confirm(session, job, err));
   return KF_OK;
+}
+
+/* Where the ceilings of a device are kept: at the first OpenCL device of the same hardware, since the probe
+ * is written in OpenCL; NULL if there is none. */
+static kf_ceiling_store *ceilings_of(kf_session *session, const kf_device_info *device,
+                                     const kf_device_info **ret_probed) {
+  for (int i = 0; i < session->ndevices; i++) {
+    const kf_device_info *other = &session->devices[i];
+    if (strcmp(other->api, "opencl") != 0 || strcmp(other->physical, device->physical) != 0) continue;
+    *ret_probed = other;
+    return &session->ceilings[i];
+  }
+  return NULL;
+}
+
+static kf_status add_kernel(kf_session *session, kf_job *job, const kf_task_file *file, kf_err *err) {
+  if (!file || file->len == 0) return KF_OK;
+  kf_artefact_request request = {.task = job->state->task,
+                                 .device = job->device,
+                                 .source = file->bytes,
+                                 .source_len = file->len,
+                                 .binding = "",
+                                 .salt = ""};
+  KF_TRY(kf_artefact_get(&session->artefacts, &request, &job->kernels[job->nkernels], err));
+  job->names[job->nkernels++] = file->path;
+  return KF_OK;
+}
+
+static kf_status prepare_admission(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
+  if (job->nkernels > 0) return KF_OK;
+  KF_TRY(prepare_task(session, job, missing, err));
+  if (!job->state) return KF_OK;
+  const kf_task *task = job->state->task;
+  kf_language language = kf_device_language(job->device);
+  if (!job->initial) KF_TRY(get_initial(session, job, err));
+  KF_TRY(add_kernel(session, job, task->kernel[language], err));
+  for (int i = 0; i < task->nseeds[language]; i++)
+    KF_TRY(add_kernel(session, job, task->seeds[language][i], err));
+  return KF_OK;
+}
+
+/* An admission has floors to tell, so it waits for the probe's build too. */
+static bool probe_ready(kf_session *session, const kf_job *job) {
+  const kf_device_info *probed = NULL;
+  kf_ceiling_store *store = job->state ? ceilings_of(session, job->device, &probed) : NULL;
+  if (!store) return true;
+  kf_ceiling_store_prepare(store, &session->artefacts, probed);
+  return kf_ceiling_store_ready(store);
 }
 
 static kf_status start_inspection(kf_session *session, kf_job *job, json_t *missing, kf_err *err) {
@@ -233,6 +288,11 @@ kf_status kf_job_prepare(kf_session *session, kf_job *job, bool *ret_ready, kf_e
   if (job->kind == KF_JOB_INSPECT) {
     if (!job->build) KF_TRY(start_inspection(session, job, missing, err));
     if (job->build) KF_TRY(kf_build_step(job->build, &ready, err));
+  } else if (job->kind == KF_JOB_ADMIT) {
+    KF_TRY(prepare_admission(session, job, missing, err));
+    ready = ready && probe_ready(session, job);
+    for (int i = 0; i < job->nkernels; i++)
+      KF_TRY(is_built(job->kernels[i], &ready, err));
   } else {
     KF_TRY(prepare_judge(session, job, missing, err));
     KF_TRY(is_built(job->candidate, &ready, err));
@@ -305,6 +365,15 @@ static kf_status lock_device(kf_session *session, const kf_job *job, kf_device_l
   }
 }
 
+static bool need_ceilings(void *context, const kf_device_info *device) {
+  kf_session *session = context;
+  const kf_device_info *probed = NULL;
+  kf_ceiling_store *store = ceilings_of(session, device, &probed);
+  if (!store || store->broken) return false;
+  send_progress(session, "measuring what the device can do");
+  return kf_ceiling_store_measure(store, &session->artefacts, probed);
+}
+
 static kf_status need_flush_memory(kf_session *session, kf_err *err) {
   size_t bytes = (size_t)session->settings.measure_flush_max_mib << 20;
   if (session->flush_bytes == bytes) return KF_OK;
@@ -347,6 +416,9 @@ static bool can_share(const kf_job *job, const kf_judgement *judgement, kf_hash 
 static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf_err *err) {
   KF_TRY(need_flush_memory(session, err));
   kf_judge_elite elites[KF_ELITES_MAX];
+  const kf_device_info *probed = NULL;
+  kf_ceiling_store *store = ceilings_of(session, job->device, &probed);
+  if (store && !job->candidate->failed) kf_ceiling_store_prepare(store, &session->artefacts, probed);
   kf_judgement judgement = {.settings = &session->settings,
                             .device = job->device,
                             .artefacts = &session->artefacts,
@@ -365,6 +437,8 @@ static kf_status judge(kf_session *session, kf_job *job, kf_verdict *verdict, kf
                             .blocks_min = (int)kf_json_int_or(job->request, "blocks_min", 0),
                             .blocks_max = (int)kf_json_int_or(job->request, "blocks_max", 0),
                             .elites = elites,
+                            .ceilings = store ? &store->ceilings : NULL,
+                            .need_ceilings = need_ceilings,
                             .progress = send_progress,
                             .serve = serve_meanwhile,
                             .canceled = job_canceled,
@@ -441,9 +515,52 @@ static kf_status run_inspect(kf_job *job, json_t **ret_result, kf_err *err) {
   return status;
 }
 
+static kf_status admit(kf_session *session, kf_job *job, kf_admission *ret_admission, kf_err *err) {
+  const kf_device_info *probed = NULL;
+  kf_ceiling_store *store = ceilings_of(session, job->device, &probed);
+  kf_device_lock *lock = NULL;
+  KF_TRY(lock_device(session, job, &lock, err));
+  if (store && !store->ceilings.known) need_ceilings(session, job->device);
+  kf_admit_request request = {.state = job->state,
+                              .means = {.settings = &session->settings,
+                                        .device = job->device,
+                                        .work = &session->work,
+                                        .initial = job->initial},
+                              .kernels = job->kernels,
+                              .names = job->names,
+                              .nkernels = job->nkernels,
+                              .ceilings = store ? &store->ceilings : NULL,
+                              .progress = send_progress,
+                              .serve = serve_meanwhile,
+                              .canceled = job_canceled,
+                              .context = session};
+  kf_status status = kf_admit(&request, ret_admission, err);
+  kf_device_lock_free(lock);
+  return status;
+}
+
+static kf_status run_admit(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
+  json_t *json = NULL;
+  kf_admission *admission = kf_calloc(1, sizeof *admission); /* large: not for the stack */
+  if (!admission) return kf_nomem(err);
+  kf_status status = admit(session, job, admission, err);
+  if (status == KF_OK) status = kf_admission_to_json(admission, &json, err);
+  kf_free(admission);
+  KF_TRY(status);
+  return kf_json_pack(ret_result, err, "{s:s,s:I,s:o}", "op", "result", "id", (json_int_t)job->id,
+                      "admission", json);
+}
+
 kf_status kf_job_run(kf_session *session, kf_job *job, json_t **ret_result, kf_err *err) {
-  return job->kind == KF_JOB_INSPECT ? run_inspect(job, ret_result, err)
-                                     : run_judge(session, job, ret_result, err);
+  switch (job->kind) {
+  case KF_JOB_JUDGE:
+    return run_judge(session, job, ret_result, err);
+  case KF_JOB_INSPECT:
+    return run_inspect(job, ret_result, err);
+  case KF_JOB_ADMIT:
+    return run_admit(session, job, ret_result, err);
+  }
+  return kf_fail(err, KF_EBUG, "job of kind %d", (int)job->kind);
 }
 
 void kf_job_free(kf_session *session, kf_job *job) {
@@ -451,6 +568,8 @@ void kf_job_free(kf_session *session, kf_job *job) {
   kf_artefact_release(&session->artefacts, job->against);
   kf_artefact_release(&session->artefacts, job->initial);
   kf_artefact_release(&session->artefacts, job->confirm);
+  for (int i = 0; i < job->nkernels; i++)
+    kf_artefact_release(&session->artefacts, job->kernels[i]);
   kf_build_free(job->build);
   if (job->work_dir[0]) kf_fs_remove_tree(job->work_dir, NULL);
   json_decref(job->asked);

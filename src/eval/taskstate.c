@@ -199,3 +199,77 @@ kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *mean
   kf_expected_source source = source_of(&m);
   return kf_expected_make(&source, inputs, seed, KF_FAMILY_DECLARED, ret_expected, err);
 }
+
+/* ---- for the admission of a task ---- */
+
+static kf_status call_once(kf_runner *runner, kf_rig *rig, kf_run_result *run, kf_err *err) {
+  kf_run_times times;
+  KF_TRY(kf_rig_attach(rig, runner, run, err));
+  if (run->code != KF_RUN_OK) return KF_OK;
+  kf_rig_reset(rig, 0);
+  KF_TRY(kf_runner_run(runner, 1, 0, &times, run, err));
+  return run->code == KF_RUN_OK ? kf_runner_stop(runner, err) : KF_OK;
+}
+
+kf_status kf_task_kernel_run(const kf_task_means *means, const kf_artefact *artefact, kf_inputs *inputs,
+                             void *ret_outputs[KF_ARGS_MAX], kf_err *err) {
+  kf_calls *calls = NULL;
+  kf_rig *rig = NULL;
+  kf_runner *runner = NULL;
+  int64_t workspace = 0;
+  kf_run_result run = {0};
+  char work_dir[KF_PATH_MAX] = "";
+  kf_status status = kf_plan_resolve(artefact->plan, inputs->task, &artefact->binding, inputs->symbols,
+                                     &means->device->limits, &calls, err);
+  if (status == KF_EREFUSED) return kf_fail(err, KF_ENOTFOUND, "its plan refuses %s", inputs->case_text);
+  if (status != KF_OK) return status;
+  KF_GO(kf_artefact_workspace(artefact, inputs->symbols, &workspace, err));
+  kf_calls_add_workspace(calls, workspace);
+  KF_GO(kf_rig_new(inputs, calls, means->device->base_align, &rig, err));
+  KF_GO(kf_work_dir(means->work, "admit", work_dir, err));
+  kf_runner_options options = {.device_id = means->device->id,
+                               .work_dir = work_dir,
+                               .memory_bytes = means->settings->sandbox_memory_mib << 20,
+                               .call_timeout_ms = means->settings->verify_call_timeout_ms};
+  KF_GO(kf_runner_start(&options, &runner, err));
+  KF_GO(kf_runner_load(runner, artefact->outcome.artefact, artefact->outcome.artefact_len, NULL, &run, err));
+  if (run.code == KF_RUN_OK) KF_GO(call_once(runner, rig, &run, err));
+  status = run.code == KF_RUN_OK ? copy_outputs(rig, ret_outputs, err)
+                                 : kf_fail(err, KF_ENOTFOUND, "%s", run.text);
+out:
+  kf_runner_free(runner);
+  kf_rig_free(rig);
+  kf_calls_free(calls);
+  if (work_dir[0]) kf_fs_remove_tree(work_dir, NULL);
+  return status;
+}
+
+static kf_status outputs_as_doubles(const kf_inputs *inputs, void *raw[KF_ARGS_MAX],
+                                    double *ret_outputs[KF_ARGS_MAX], kf_err *err) {
+  kf_status status = KF_OK;
+  for (int a = 0; a < inputs->task->nargs; a++) {
+    int64_t count = inputs->elements[a];
+    ret_outputs[a] = raw[a] ? kf_alloc(sizeof(double) * (size_t)(count ? count : 1)) : NULL;
+    if (raw[a] && !ret_outputs[a]) status = kf_nomem(err);
+    for (int64_t i = 0; ret_outputs[a] && i < count; i++)
+      ret_outputs[a][i] = kf_type_get(inputs->task->args[a].type, raw[a], (size_t)i);
+    kf_free(raw[a]);
+  }
+  return status;
+}
+
+kf_status kf_task_oracle_run(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                             int precision, double *ret_outputs[KF_ARGS_MAX], kf_err *err) {
+  KF_TRY(need_oracle(state, means, err));
+  if (!state->oracle) {
+    void *raw[KF_ARGS_MAX] = {0};
+    making m = {state, means};
+    KF_TRY(run_initial(&m, inputs, raw, err));
+    return outputs_as_doubles(inputs, raw, ret_outputs, err);
+  }
+  const void *pointers[KF_ARGS_MAX];
+  int64_t ns = 0;
+  kf_inputs_pointers(inputs, pointers);
+  return kf_oracle_run(state->oracle, inputs->symbols, pointers, precision,
+                       means->settings->verify_reference_timeout_ms, ret_outputs, &ns, err);
+}

@@ -46,5 +46,13 @@ kf_status kf_task_precision(kf_task_state *state, const kf_task_means *means, kf
 /* As kf_task_expected for a seed never used before; the caller frees. */
 kf_status kf_task_expected_fresh(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
                                  kf_expected **ret_expected, kf_err *err);
+/* The task's oracle on the present bytes of `inputs`, in double or float (precision 64, 32): outputs as
+ * doubles, NULL elsewhere, to be freed by the caller. With `reference: kernel` it is the initial kernel. */
+kf_status kf_task_oracle_run(kf_task_state *state, const kf_task_means *means, kf_inputs *inputs,
+                             int precision, double *ret_outputs[KF_ARGS_MAX], kf_err *err);
+/* A built kernel in a process of its own on the present bytes of `inputs`: outputs in their declared types
+ * (kf_free). KF_ENOTFOUND with the reason: it does not run on this case. */
+kf_status kf_task_kernel_run(const kf_task_means *means, const kf_artefact *artefact, kf_inputs *inputs,
+                             void *ret_outputs[KF_ARGS_MAX], kf_err *err);
 
 #endif

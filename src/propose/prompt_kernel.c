@@ -1,6 +1,8 @@
 /* prompt_kernel.c - the kernels that a prompt shows: source, parameters, verdict, diagnosis and times. */
 #include "propose/prompt_int.h"
 
+#include "wire/advice.h"
+
 #include "base/banned.h"
 
 static size_t longest_run(const char *text, size_t len, char c) {
@@ -67,7 +69,17 @@ static kf_status write_diagnosis(const kf_verdict *verdict, kf_buf *buf, kf_err 
   return kf_buf_puts(buf, "\n", err);
 }
 
-static kf_status write_verdict(const kf_shown *shown, kf_buf *buf, kf_err *err) {
+/* What is usually tried against what bounds the kernel. */
+static kf_status write_menu(const kf_verdict *verdict, kf_language language, kf_buf *buf, kf_err *err) {
+  const kf_menu *menu = kf_advice_menu(verdict->roofline.bound, kf_language_name(language));
+  if (menu == NULL) return KF_OK;
+  KF_TRY(kf_buf_puts(buf, "- worth trying: ", err));
+  for (int i = 0; i < KF_MENU_MAX && menu->techniques[i] != NULL; i++)
+    KF_TRY(kf_buf_printf(buf, err, "%s%s", i > 0 ? "; " : "", menu->techniques[i]));
+  return kf_buf_puts(buf, "\n", err);
+}
+
+static kf_status write_verdict(const kf_shown *shown, kf_language language, kf_buf *buf, kf_err *err) {
   const kf_verdict *verdict = shown->verdict;
   char cell[KF_CELL_TEXT];
   KF_TRY(kf_buf_printf(buf, err, "- verdict: %s", kf_verdict_name(verdict->kind)));
@@ -84,6 +96,7 @@ static kf_status write_verdict(const kf_shown *shown, kf_buf *buf, kf_err *err) 
     KF_TRY(kf_buf_printf(buf, err, "- kind: %s\n", cell));
   }
   KF_TRY(write_diagnosis(verdict, buf, err));
+  KF_TRY(write_menu(verdict, language, buf, err));
   KF_TRY(write_cases(verdict, buf, err));
   if (verdict->kind == KF_VERDICT_CORRECT || verdict->log[0] == '\0') return kf_buf_puts(buf, "\n", err);
   KF_TRY(kf_buf_puts(buf, "\nCompiler log or output:\n\n", err));
@@ -95,7 +108,7 @@ static kf_status write_shown(const kf_ask *ask, const kf_shown *shown, const cha
   KF_TRY(kf_buf_printf(buf, err, "## %s (candidate %lld)\n\n", title, (long long)shown->id));
   if (shown->binding[0]) KF_TRY(kf_buf_printf(buf, err, "- parameters: `%s`\n", shown->binding));
   if (shown->verdict)
-    KF_TRY(write_verdict(shown, buf, err));
+    KF_TRY(write_verdict(shown, ask->language, buf, err));
   else
     KF_TRY(kf_buf_puts(buf, "- not judged yet\n\n", err));
   return kf__prompt_code(kf_language_name(ask->language), shown->source, shown->source_len, buf, err);

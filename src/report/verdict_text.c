@@ -104,6 +104,11 @@ static kf_status put_times(const kf_verdict *verdict, kf_buf *buf, kf_err *err) 
 
 kf_status kf_verdict_details(const kf_verdict *verdict, kf_buf *buf, kf_err *err) {
   char cell[KF_CELL_TEXT];
+  if (verdict->kind == KF_VERDICT_CORRECT && verdict->diagnosis.kind[0] != '\0') {
+    KF_TRY(kf_buf_printf(buf, err, "  %-8s", "bound"));
+    KF_TRY(put_diagnosis(&verdict->diagnosis, buf, err));
+    KF_TRY(kf_buf_puts(buf, "\n", err));
+  }
   KF_TRY(put_field(buf, "evidence", verdict->diagnosis.evidence, err));
   if (verdict->kind != KF_VERDICT_CORRECT) KF_TRY(put_log(verdict, buf, err));
   KF_TRY(put_field(buf, "next", verdict->next_why, err));

@@ -338,10 +338,10 @@ static kf_status read_cases(kf__schema *s, const kf__node *node, kf_case *cases,
   return KF_OK;
 }
 
-static kf_status check_depth(kf__schema *s, const kf__node *root) {
+/* An expression of every case must have a value, and none below zero. */
+static kf_status check_count(kf__schema *s, const kf__node *node, const char *key, const kf_expr *expr) {
   const kf_task *task = s->task;
-  if (task->error_depth == NULL) return KF_OK;
-  const kf__node *node = kf__schema_get(kf__schema_get(root, "error"), "depth");
+  if (expr == NULL) return KF_OK;
   for (int c = 0; c < task->ncheck + task->nmeasure; c++) {
     const kf_case *one = c < task->ncheck ? &task->check[c] : &task->measure[c - task->ncheck];
     kf_value slots[KF_SYMBOLS_MAX] = {0};
@@ -350,19 +350,20 @@ static kf_status check_depth(kf__schema *s, const kf__node *root) {
     kf_err detail = {0};
     int64_t depth;
     int column;
-    if (kf__expr_int_slots(task->error_depth, slots, &depth, &column, &detail) != KF_OK)
-      return kf__schema_fail(s, node, "depth: column %d: %s", column, detail.msg);
-    if (depth < 0) return kf__schema_fail(s, node, "depth is negative for a case");
+    if (kf__expr_int_slots(expr, slots, &depth, &column, &detail) != KF_OK)
+      return kf__schema_fail(s, node, "%s: column %d: %s", key, column, detail.msg);
+    if (depth < 0) return kf__schema_fail(s, node, "%s is negative for a case", key);
   }
   return KF_OK;
 }
 
 kf_status kf__schema_read(kf__schema *s, const kf__node *root) {
-  static const char *const keys[] = {"name",     "language",  "symbols", "args",   "kernel",
-                                     "seeds",    "reference", "compare", "error",  "determinism",
-                                     "baseline", "check",     "measure", "params", NULL};
-  const kf__node *args;
+  static const char *const keys[] = {
+      "name",  "language",    "symbols",  "args",  "kernel",  "seeds",  "reference",  "compare",
+      "error", "determinism", "baseline", "check", "measure", "params", "operations", NULL};
+  const kf__node *args, *operations;
   KF_TRY(kf__schema_keys(s, root, "a task", keys));
+  operations = kf__schema_get(root, "operations");
   KF_TRY(read_name(s, root));
   KF_TRY(read_languages(s, root));
   KF_TRY(kf__schema_symbols(s, kf__schema_get(root, "symbols")));
@@ -374,10 +375,15 @@ kf_status kf__schema_read(kf__schema *s, const kf__node *root) {
   KF_TRY(read_baseline(s, kf__schema_get(root, "baseline"), root));
   KF_TRY(read_compare(s, kf__schema_get(root, "compare")));
   KF_TRY(read_error(s, kf__schema_get(root, "error")));
+  if (operations != NULL) KF_TRY(kf__schema_expr(s, operations, &s->task->operations));
   KF_TRY(read_determinism(s, kf__schema_get(root, "determinism")));
   KF_TRY(read_params(s, kf__schema_get(root, "params")));
   KF_TRY(read_cases(s, kf__schema_get(root, "check"), s->task->check, &s->task->ncheck));
+  s->task->measure_defaulted = kf__schema_get(root, "measure") == NULL;
   KF_TRY(read_cases(s, kf__schema_get(root, "measure"), s->task->measure, &s->task->nmeasure));
-  KF_TRY(check_depth(s, root));
+  if (s->task->error_depth != NULL)
+    KF_TRY(check_count(s, kf__schema_get(kf__schema_get(root, "error"), "depth"), "depth",
+                       s->task->error_depth));
+  KF_TRY(check_count(s, operations, "operations", s->task->operations));
   return kf__schema_check_shapes(s, args);
 }

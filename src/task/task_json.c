@@ -150,6 +150,8 @@ static kf_status put_judging(const kf_task *task, json_t *body, kf_err *err) {
   KF_TRY(put(error, "kind", json_string(kinds[task->error_kind]), err));
   if (task->error_depth != NULL)
     KF_TRY(put(error, "depth", json_string(kf_expr_text(task->error_depth)), err));
+  if (task->operations != NULL)
+    KF_TRY(put(body, "operations", json_string(kf_expr_text(task->operations)), err));
   return put(body, "determinism", json_string(task->determinism_tolerance ? "tolerance" : "bitwise"), err);
 }
 

@@ -65,19 +65,19 @@ void kf_inputs_free(kf_inputs *inputs) {
   kf_free(inputs);
 }
 
-static void *writable(const kf_inputs *inputs, int arg) {
+void *kf_inputs_data(const kf_inputs *inputs, int arg) {
   if (inputs->inout[arg]) return inputs->inout[arg];
   return inputs->slot[arg] >= 0 ? kf_region_data(inputs->region, inputs->slot[arg]) : NULL;
 }
 
 void kf_inputs_pointers(const kf_inputs *inputs, const void *ret_pointers[KF_ARGS_MAX]) {
   for (int a = 0; a < KF_ARGS_MAX; a++)
-    ret_pointers[a] = a < inputs->task->nargs ? writable(inputs, a) : NULL;
+    ret_pointers[a] = a < inputs->task->nargs ? kf_inputs_data(inputs, a) : NULL;
 }
 
 kf_status kf_inputs_fill(kf_inputs *inputs, uint64_t seed, kf_family family, kf_err *err) {
   for (int a = 0; a < inputs->task->nargs; a++) {
-    void *data = writable(inputs, a);
+    void *data = kf_inputs_data(inputs, a);
     if (data)
       KF_TRY(kf_fill_arg(inputs->task, a, inputs->symbols, seed, family, data, inputs->elements[a], err));
   }
@@ -88,7 +88,7 @@ void kf_inputs_perturb(kf_inputs *inputs, uint64_t seed, int exponent) {
   double step = ldexp(1.0, -exponent);
   float step_f32 = (float)step;
   for (int a = 0; a < inputs->task->nargs; a++) {
-    void *data = writable(inputs, a);
+    void *data = kf_inputs_data(inputs, a);
     kf_type type = inputs->task->args[a].type;
     if (!data || !kf_type_is_float(type)) continue;
     kf_rng rng;
@@ -110,7 +110,7 @@ void kf_inputs_perturb(kf_inputs *inputs, uint64_t seed, int exponent) {
 /* Applies `change` to every element of every float input. */
 static void change_floats(kf_inputs *inputs, double (*change)(kf_type type, double value)) {
   for (int a = 0; a < inputs->task->nargs; a++) {
-    void *data = writable(inputs, a);
+    void *data = kf_inputs_data(inputs, a);
     kf_type type = inputs->task->args[a].type;
     if (!data || !kf_type_is_float(type)) continue;
     for (int64_t i = 0; i < inputs->elements[a]; i++)

@@ -42,6 +42,8 @@ void kf_inputs_flush(kf_inputs *inputs);
 /* Replaces every float input by its absolute value: the reference then gives s = sum |a||b|
  * (docs/internals/evaluator.md, Tolerance). */
 void kf_inputs_absolute(kf_inputs *inputs);
+/* The content of an in or inout argument, writable by the judge; NULL for others. */
+void *kf_inputs_data(const kf_inputs *inputs, int arg);
 /* One pointer per argument, NULL where there is no input: what kf_oracle_run takes. */
 void kf_inputs_pointers(const kf_inputs *inputs, const void *ret_pointers[KF_ARGS_MAX]);
 

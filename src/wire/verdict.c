@@ -243,6 +243,36 @@ static void put_cases(writer *w, const kf_verdict *verdict) {
   put(w, "cases", cases);
 }
 
+static void put_errors(writer *w, const kf_verdict *verdict) {
+  json_t *errors = json_array();
+  if (errors == NULL) w->failed = true;
+  for (int i = 0; i < verdict->nerrors && errors != NULL; i++) {
+    const kf_compile_error *error = &verdict->errors[i];
+    writer part = writer_new();
+    PUT_TEXT(&part, "file", error->file);
+    put_int(&part, "line", error->line);
+    put_int(&part, "col", error->col);
+    PUT_TEXT(&part, "severity", error->severity);
+    PUT_TEXT(&part, "category", error->category);
+    PUT_TEXT(&part, "message", error->message);
+    if (part.failed || json_array_append_new(errors, part.object) != 0) {
+      if (part.failed) json_decref(part.object);
+      w->failed = true;
+    }
+  }
+  put(w, "errors", errors);
+}
+
+static void put_roofline(writer *w, const kf_roofline *roofline) {
+  writer part = writer_new();
+  PUT_TEXT(&part, "class", roofline->bound);
+  put_real(&part, "bytes_share", roofline->bytes_share);
+  put_real(&part, "operations_share", roofline->operations_share);
+  put_real(&part, "launch_share", roofline->launch_share);
+  put_int(&part, "floor_ns", roofline->floor_ns);
+  put_writer(w, "roofline", &part);
+}
+
 static void put_precision(writer *w, const kf_precision_result *precision) {
   writer part = writer_new();
   put(&part, "state", json_string(kf_precision_state_name(precision->state)));
@@ -311,9 +341,11 @@ kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_er
   if ((unsigned)verdict->kind >= KF_VERDICT_COUNT ||
       (unsigned)verdict->race.outcome >= KF_COUNTOF(outcome_names) ||
       (unsigned)verdict->precision.state >= KF_COUNTOF(precision_names) || verdict->ncases < 0 ||
-      verdict->ncases > KF_VERDICT_CASES_MAX || verdict->nsamples < 0 || verdict->nsamples > KF_SAMPLES_MAX)
-    return kf_fail(err, KF_EBUG, "verdict: kind %d, outcome %d, %d cases or %d samples out of range",
-                   (int)verdict->kind, (int)verdict->race.outcome, verdict->ncases, verdict->nsamples);
+      verdict->ncases > KF_VERDICT_CASES_MAX || verdict->nsamples < 0 || verdict->nsamples > KF_SAMPLES_MAX ||
+      verdict->nerrors < 0 || verdict->nerrors > KF_VERDICT_ERRORS_MAX)
+    return kf_fail(
+        err, KF_EBUG, "verdict: kind %d, outcome %d, %d cases, %d samples or %d errors out of range",
+        (int)verdict->kind, (int)verdict->race.outcome, verdict->ncases, verdict->nsamples, verdict->nerrors);
   writer w = writer_new();
   put(&w, "verdict", json_string(kf_verdict_name(verdict->kind)));
   put_int(&w, "stage", verdict->stage);
@@ -321,10 +353,12 @@ kf_status kf_verdict_to_json(const kf_verdict *verdict, json_t **ret_json, kf_er
   PUT_TEXT(&w, "oracle", verdict->oracle);
   put_origin(&w, verdict);
   if (verdict->diagnosis.kind[0] != '\0') put_diagnosis(&w, &verdict->diagnosis);
+  if (verdict->nerrors > 0) put_errors(&w, verdict);
   if (verdict->race.outcome != KF_RACE_NONE) put_race(&w, &verdict->race);
   if (verdict->precision.state != KF_PRECISION_NONE) put_precision(&w, &verdict->precision);
   put_cases(&w, verdict);
   put_times(&w, verdict);
+  if (verdict->roofline.bound[0] != '\0') put_roofline(&w, &verdict->roofline);
   put_samples(&w, verdict);
   if (verdict->evidence.known) put_evidence(&w, &verdict->evidence);
   char cell[KF_CELL_TEXT];
@@ -492,6 +526,38 @@ static kf_status read_cases(const json_t *json, kf_verdict *verdict, kf_err *err
   return KF_OK;
 }
 
+static kf_status read_error(const json_t *json, kf_compile_error *error, kf_err *err) {
+  if (!json_is_object(json)) return kf_fail(err, KF_EPROTO, "verdict: \"errors\": an entry is not an object");
+  GET_TEXT(json, "file", error->file);
+  KF_TRY(get_count(json, "line", INT_MAX, &error->line, err));
+  KF_TRY(get_count(json, "col", INT_MAX, &error->col, err));
+  GET_TEXT(json, "severity", error->severity);
+  GET_TEXT(json, "category", error->category);
+  GET_TEXT(json, "message", error->message);
+  return KF_OK;
+}
+
+/* More than fit are those after the first, which say less. */
+static kf_status read_errors(const json_t *json, kf_verdict *verdict, kf_err *err) {
+  json_t *errors = optional(json, "errors");
+  if (errors == NULL) return KF_OK;
+  if (!json_is_array(errors)) return kf_fail(err, KF_EPROTO, "verdict: \"errors\": not an array");
+  for (size_t i = 0; i < json_array_size(errors) && verdict->nerrors < KF_VERDICT_ERRORS_MAX; i++)
+    KF_TRY(read_error(json_array_get(errors, i), &verdict->errors[verdict->nerrors++], err));
+  return KF_OK;
+}
+
+static kf_status read_roofline(const json_t *json, kf_roofline *roofline, kf_err *err) {
+  json_t *part = NULL;
+  KF_TRY(get_part(json, "roofline", &part, err));
+  if (part == NULL) return KF_OK;
+  GET_TEXT(part, "class", roofline->bound);
+  KF_TRY(get_real(part, "bytes_share", &roofline->bytes_share, err));
+  KF_TRY(get_real(part, "operations_share", &roofline->operations_share, err));
+  KF_TRY(get_real(part, "launch_share", &roofline->launch_share, err));
+  return get_i64(part, "floor_ns", &roofline->floor_ns, err);
+}
+
 static kf_status read_samples(const json_t *json, kf_verdict *verdict, kf_err *err) {
   json_t *part = NULL;
   KF_TRY(get_part(json, "samples", &part, err));
@@ -575,7 +641,9 @@ kf_status kf_verdict_from_json(const json_t *json, kf_verdict *ret_verdict, kf_e
   KF_TRY(read_rest(json, verdict, err));
   KF_TRY(read_origin(json, verdict, err));
   KF_TRY(read_diagnosis(json, &verdict->diagnosis, err));
+  KF_TRY(read_errors(json, verdict, err));
   KF_TRY(read_race(json, &verdict->race, err));
+  KF_TRY(read_roofline(json, &verdict->roofline, err));
   KF_TRY(read_precision(json, &verdict->precision, err));
   KF_TRY(read_cases(json, verdict, err));
   KF_TRY(read_times(json, verdict, err));

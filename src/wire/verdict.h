@@ -98,6 +98,26 @@ typedef struct {
   int64_t time_ns; /* median of the timed calls; 0 if not timed */
 } kf_case_result;
 
+/* One complaint of the compiler, at the place in the candidate's own file (docs/formats/verdict.md, Compile
+ * errors). */
+typedef struct {
+  char file[64];
+  int line, col;     /* from 1; 0: the compiler named none */
+  char severity[8];  /* "error", "fatal" */
+  char category[16]; /* "undeclared", "type", "syntax", ... */
+  char message[240];
+} kf_compile_error;
+
+enum { KF_VERDICT_ERRORS_MAX = 8 };
+
+/* How close a correct kernel comes to what the device can do (docs/internals/evaluator.md, Ceilings and
+ * diagnosis). Shares are of the measured ceilings, geometric means over the measure cases. */
+typedef struct {
+  char bound[20]; /* class: "memory_bound", ...; "" = not known: no ceilings, or not timed */
+  double bytes_share, operations_share, launch_share; /* 0..; operations 0 where the task does not say them */
+  int64_t floor_ns;                                   /* the time that moving the compulsory bytes takes */
+} kf_roofline;
+
 /* Static evidence of the syntax tree or the compiled code, which the behaviour axes read
  * (docs/internals/search.md). */
 typedef struct {
@@ -139,6 +159,9 @@ typedef struct {
   kf_sample samples[KF_SAMPLES_MAX];
   int nsamples;
   int64_t build_ms, verify_ms, measure_ms, total_ms;
+  kf_compile_error errors[KF_VERDICT_ERRORS_MAX]; /* build_failed */
+  int nerrors;
+  kf_roofline roofline; /* correct and timed */
   kf_evidence evidence;
   kf_cell cell;
   char source_sha256[65], artefact_sha256[65];

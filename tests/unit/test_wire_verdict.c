@@ -39,6 +39,19 @@ static void fill_rest(kf_verdict *v) {
   v->verify_ms = 12;
   v->measure_ms = 13;
   v->total_ms = 40;
+  v->nerrors = 2;
+  v->errors[0] = (kf_compile_error){.file = "kernel.cl",
+                                    .line = 12,
+                                    .col = 5,
+                                    .severity = "error",
+                                    .category = "undeclared",
+                                    .message = "use of undeclared identifier 'x'"};
+  v->errors[1] = (kf_compile_error){.severity = "fatal", .category = "other", .message = "no more"};
+  v->roofline = (kf_roofline){.bound = "memory_bound",
+                              .bytes_share = 0.75,
+                              .operations_share = 0.125,
+                              .launch_share = 0.0625,
+                              .floor_ns = 750};
   SET(v->source_sha256, "ab12");
   SET(v->artefact_sha256, "cd34");
   SET(v->shared_with, "ef56");
