@@ -26,12 +26,10 @@ static void test_build__runs_a_right_kernel(void **state) {
   OK(kf_runner_resume(run.runner, &fixture_err));
   fixture_run_once(&run, 0);
   assert_int_equal(run.result.code, KF_RUN_OK);
-  int64_t empty_ns = run.times.wall_ns;
   for (int call = 0; call < 200; call++)
     fixture_run_once(&run, 1);
   assert_int_equal(run.result.code, KF_RUN_OK);
-  assert_true(run.times.wall_ns > empty_ns && run.times.child_ns > 0 &&
-              run.times.child_ns <= run.times.wall_ns);
+  assert_true(run.times.child_ns > 0 && run.times.child_ns <= run.times.wall_ns);
   fixture_run_done(&run);
 }
 
