@@ -65,18 +65,36 @@ void kf_watch_open(kf_watch *watch, int pid) {
   }
 }
 
-void kf_watch_spread(const kf_watch *watch) {
-  cpu_set_t allowed, one;
-  int cores[CPU_SETSIZE], ncores = 0, next = 0;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  for (int core = 0; core < CPU_SETSIZE; core++)
-    if (CPU_ISSET(core, &allowed)) cores[ncores++] = core;
-  for (int i = 0; i < watch->nthreads && ncores > 0; i++) {
-    if (watch->thread[i] == watch->pid) continue;
-    CPU_ZERO(&one);
-    CPU_SET(cores[next++ % ncores], &one);
-    sched_setaffinity(watch->thread[i], sizeof one, &one);
-  }
+static void put_on(int thread, int core) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  sched_setaffinity(thread, sizeof one, &one);
+}
+
+static int first_core(const kf_cores *cores) {
+  int core = 0;
+  while (core < CPU_SETSIZE && !CPU_ISSET(core, &cores->allowed))
+    core++;
+  return core;
+}
+
+void kf_cores_hold(kf_cores *cores) {
+  cores->held = sched_getaffinity(0, sizeof cores->allowed, &cores->allowed) == 0;
+  if (cores->held) put_on(0, first_core(cores));
+}
+
+void kf_cores_release(kf_cores *cores) {
+  if (cores->held) sched_setaffinity(0, sizeof cores->allowed, &cores->allowed);
+  cores->held = false;
+}
+
+void kf_watch_spread(const kf_watch *watch, const kf_cores *cores) {
+  int core[CPU_SETSIZE], ncores = 0, next = 0;
+  for (int c = 0; c < CPU_SETSIZE && cores->held; c++)
+    if (CPU_ISSET(c, &cores->allowed)) core[ncores++] = c;
+  for (int i = 0; i < watch->nthreads && ncores > 0; i++)
+    put_on(watch->thread[i], watch->thread[i] == watch->pid ? core[0] : core[next++ % ncores]);
 }
 
 void kf_watch_close(kf_watch *watch) {

@@ -5,6 +5,8 @@
 #ifndef KF_MEASURE_CONDITIONS_H
 #define KF_MEASURE_CONDITIONS_H
 
+#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Threads of one runner that are looked at; more are not. A driver starts one for each core. */
@@ -29,10 +31,21 @@ typedef struct {
 
 /* Threads that exist now. Never fails: files that cannot be opened are not read. */
 void kf_watch_open(kf_watch *watch, int pid);
-/* Gives each thread of the runner but its first one a core of its own, in the order of their numbers: where a
- * scheduler puts two workers of one process on one core, it leaves them there, and that luck would last for a
- * whole race. More threads than cores share them. Best effort. */
-void kf_watch_spread(const kf_watch *watch);
+/* The cores of this machine that the judge may use, and its own place among them while a race runs. */
+typedef struct {
+  cpu_set_t allowed;
+  bool held;
+} kf_cores;
+/* Puts the calling thread on the first core until kf_cores_release; nothing may be started meanwhile, for it
+ * would inherit that. The judge and a runner's first thread take turns, a request here, a call there: where
+ * they sit is decided once by a scheduler, stays for the life of a process, and changed the time of a 0.1 ms
+ * call by half (docs/internals/evaluator.md, T2). Best effort. */
+void kf_cores_hold(kf_cores *cores);
+void kf_cores_release(kf_cores *cores);
+/* Gives every thread of the runner its core, in the order of their numbers: the first one the judge's, the
+ * workers one each, counted from the first core. More threads than cores share them. `cores` is held. Best
+ * effort. */
+void kf_watch_spread(const kf_watch *watch, const kf_cores *cores);
 void kf_watch_close(kf_watch *watch);
 void kf_watch_begin(kf_watch *watch);
 kf_waited kf_watch_end(const kf_watch *watch);

@@ -49,7 +49,7 @@ static kf_status set_pace(kf__race *race, kf_race_case *c, int side, int64_t lim
                           kf_err *err) {
   kf_racer *racer = racer_of(c, side);
   int64_t best = INT64_MAX, begun = kf_now_ns();
-  kf__race_watch(racer);
+  kf__race_watch(race, racer);
   for (int i = 0; i < EMPTIES_AT_FIRST && !kf__race_over(race); i++)
     KF_TRY(kf__race_empty(race, c, racer, err));
   for (int i = 0; i < WARM_CALLS && !kf__race_over(race); i++) {
@@ -295,13 +295,25 @@ static void count_threads(const kf_race_options *options, kf_race_case *cases, i
 
 /* ---- the race ---- */
 
-static kf_status guarded_block(kf__race *race, kf_race_case *cases, int ncases, kf_rule *rule, int until,
-                               kf_err *err) {
+/* Between these two nothing is started and nobody is served. */
+static void begin_timing(kf__race *race) {
   const kf_race_options *options = race->options;
   if (options->before_pair) options->before_pair(options->context);
+  kf_cores_hold(&race->cores);
+}
+
+static void end_timing(kf__race *race) {
+  const kf_race_options *options = race->options;
+  kf_cores_release(&race->cores);
+  if (options->after_pair) options->after_pair(options->context);
+}
+
+static kf_status guarded_block(kf__race *race, kf_race_case *cases, int ncases, kf_rule *rule, int until,
+                               kf_err *err) {
+  begin_timing(race);
   kf_status status = warm_up(race, cases, ncases, err);
   if (status == KF_OK && !kf__race_over(race)) status = one_block(race, cases, ncases, rule, until, err);
-  if (options->after_pair) options->after_pair(options->context);
+  end_timing(race);
   return status;
 }
 
@@ -349,12 +361,12 @@ kf_status kf_race_alone(kf_race_case *cases, int ncases, const kf_race_options *
   kf__race race = {.options = options, .report = report};
   if (ncases < 1 || ncases > KF_RACE_CASES_MAX)
     return kf_fail(err, KF_EREFUSED, "timing needs 1 to %d measure cases, not %d", KF_RACE_CASES_MAX, ncases);
-  if (options->before_pair) options->before_pair(options->context);
+  begin_timing(&race);
   kf_status status = warm_up(&race, cases, ncases, err);
   int64_t total = 0;
   for (int b = 0; b < blocks && total <= LONG_CALL_NS && status == KF_OK && !kf__race_over(&race); b++)
     status = alone_once(&race, cases, ncases, b, &total, err);
-  if (options->after_pair) options->after_pair(options->context);
+  end_timing(&race);
   if (status == KF_OK) count_threads(options, cases, ncases, report);
   if (status == KF_OK) hear_witness(report, cases[0].inputs->case_text);
   return status;
@@ -380,14 +392,14 @@ kf_status kf_race_warm(kf_race_case *cases, int ncases, const kf_race_options *o
   kf__race race = {.options = options, .report = report};
   double sum = 0;
   kf_rng_init(&race.rng, options->seed, 0, PURPOSE_ROUND);
-  if (options->before_pair) options->before_pair(options->context);
+  begin_timing(&race);
   kf_status status = KF_OK;
   for (int i = 0; i < ncases && status == KF_OK && !kf__race_over(&race); i++) {
     int64_t ns = cases[i].candidate_ns;
     if (ns <= FLUSH_TELLS_NS) status = warm_calls(&race, &cases[i], &ns, err);
     sum += log((double)ns);
   }
-  if (options->after_pair) options->after_pair(options->context);
+  end_timing(&race);
   *ret_ns = status == KF_OK && !kf__race_over(&race) ? (int64_t)exp(sum / ncases) : 0;
   return status;
 }

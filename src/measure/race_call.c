@@ -35,10 +35,10 @@ static int64_t empty_ns(const kf_race_report *report) {
   return least == INT64_MAX ? 0 : least;
 }
 
-void kf__race_watch(kf_racer *racer) {
+void kf__race_watch(const kf__race *race, kf_racer *racer) {
   if (racer->watched) return;
   kf_watch_open(&racer->watch, kf_runner_pid(racer->runner));
-  kf_watch_spread(&racer->watch);
+  kf_watch_spread(&racer->watch, &race->cores);
   racer->watched = true;
 }
 

@@ -9,7 +9,8 @@ typedef struct {
   const kf_race_options *options;
   kf_race_report *report;
   uint64_t block_seed;
-  kf_rng rng; /* of the block: poisons, sampled elements */
+  kf_rng rng;     /* of the block: poisons, sampled elements */
+  kf_cores cores; /* held while calls are made */
 } kf__race;
 
 typedef struct {
@@ -22,7 +23,7 @@ static inline bool kf__race_over(const kf__race *race) {
 }
 
 /* Watches a racer's threads; call before the first use of its runner. */
-void kf__race_watch(kf_racer *racer);
+void kf__race_watch(const kf__race *race, kf_racer *racer);
 /* One call, cold or as it comes: poison, flush, run, stop, guards. The runner is stopped before and after.
  * `deadline_ns` 0: the runner's own limit. On a failure the report says whose it is and *ret_call is not set.
  */
