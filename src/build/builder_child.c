@@ -101,7 +101,7 @@ static kf_status warm_and_save(builder_state *state, kf_backend *backend, kf_pro
 static kf_status save_and_ask(builder_state *state, kf_backend *backend, kf_program *program,
                               kf_run_result *result, kf_err *err) {
   int64_t bytes[KF_BUILD_PLANS_MAX] = {0};
-  kf_host_object found;
+  kf_host_object found = {0};
   kf_buf binary;
   kf_buf_init(&binary, KF_BUILD_ARTEFACT_MAX);
   kf_status status = kf_backend_save(backend, program, &binary, err);

@@ -43,6 +43,7 @@ typedef uint64_t (*workspace_fn)(const kf_call *call);
 typedef struct {
   kf_backend base;
   int object_fd; /* memfd made before the filter: the object is loaded from it */
+  void *openmp;  /* kept for the life of the process; NULL: the machine has none */
   void *data[KF_ARGS_MAX + KF_TEMPS_MAX];
   size_t bytes[KF_ARGS_MAX + KF_TEMPS_MAX];
   int nbuffers;
@@ -81,7 +82,7 @@ static kf_status host_open(const char *device_id, kf_backend **ret_backend, kf_e
   }
   /* The OpenMP runtime looks at the machine when it is loaded: before the filter it sees all of it. An object
    * that does not use it needs none. */
-  (void)dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
+  backend->openmp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
   *ret_backend = &backend->base;
   return KF_OK;
 }

@@ -60,7 +60,7 @@ static const char *string_at(const object *o, uint64_t index) {
 /* A name made fit for a message: it comes from a hostile file. */
 static const char *shown(const char *name, char ret_text[64]) {
   size_t i = 0;
-  for (; name[i] && i < 63; i++)
+  for (; i < 63 && name[i]; i++)
     ret_text[i] = name[i] > 0x20 && name[i] < 0x7f ? name[i] : '?';
   ret_text[i] = '\0';
   return ret_text;
