@@ -126,7 +126,7 @@ static kf_status no_such_device(const kf_device_info *devices, int count, const 
     kf_fail(err, KF_ENODEV,
             count == 0
                 ? "there is no device on this machine"
-                : "this version judges on CPU devices only, and there is none that runs this language");
+                : "there is no device that runs this language and is judged on (this version: CPU devices)");
     return kf_err_hint(err, KF_ENODEV, "`kf doctor` says what is missing and how to get it");
   }
   kf_status status = kf_fail(err, KF_ENODEV, "device \"%.60s\": not on this machine", wanted);
