@@ -37,6 +37,8 @@ void kf__proc_each(void (*visit)(pid_t pid, pid_t parent, pid_t group, void *con
 /* Calls `visit` for every thread of a process. */
 void kf__proc_each_thread(pid_t pid, void (*visit)(pid_t tid));
 int64_t kf__proc_rss_bytes(pid_t pid); /* -1 unknown */
-uint64_t kf__proc_oom_kills(void);     /* of the whole system; 0 unknown */
+/* Proportional share: pages that n processes share count 1/n in each. -1 where it may not be read. */
+int64_t kf__proc_pss_bytes(pid_t pid);
+uint64_t kf__proc_oom_kills(void); /* of the whole system; 0 unknown */
 
 #endif

@@ -134,6 +134,14 @@ int64_t kf__proc_rss_bytes(pid_t pid) {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+int64_t kf__proc_pss_bytes(pid_t pid) {
+  static const char key[] = "\nPss:";
+  char path[48], text[2048];
+  snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+  const char *line = read_small(path, text, sizeof text) > 0 ? strstr(text, key) : NULL;
+  return line ? strtoll(line + sizeof key - 1, NULL, 10) * 1024 : -1;
+}
+
 uint64_t kf__proc_oom_kills(void) {
   static const char key[] = "\noom_kill ";
   char text[16384];

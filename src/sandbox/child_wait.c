@@ -74,21 +74,35 @@ static kf_status finish(kf_child *child, const siginfo_t *info, kf_err *err) {
   return reap_rest(child->pid, deadline_ms, err);
 }
 
+/* What the leader and all below it hold. Resident pages are cheap to ask for, but a forked child counts its
+ * parent's again; only where that sum is over the limit the proportional share decides, which takes longer.
+ * Where it is not to be had (another user's process) the resident pages stand. */
+static int64_t tree_bytes(pid_t leader, const kf__pid_list *below, int64_t limit_bytes) {
+  int64_t resident = 0, shared_out = 0;
+  for (int i = -1; i < below->count; i++) {
+    int64_t bytes = kf__proc_rss_bytes(i < 0 ? leader : below->pids[i]);
+    resident += bytes > 0 ? bytes : 0;
+  }
+  if (resident <= limit_bytes || below->count == 0) return resident;
+  for (int i = -1; i < below->count; i++) {
+    pid_t pid = i < 0 ? leader : below->pids[i];
+    int64_t bytes = kf__proc_pss_bytes(pid);
+    if (bytes < 0) bytes = kf__proc_rss_bytes(pid);
+    shared_out += bytes > 0 ? bytes : 0;
+  }
+  return shared_out;
+}
+
 /* Memory and number of all that the child has started. Without may_fork the leader is all there is: no walk
  * through /proc, since runners are looked at during timed calls. */
 static void look_at_limits(kf_child *child) {
   if (child->rss_bytes <= 0 && !child->may_fork) return;
-  int64_t sum = kf__proc_rss_bytes(child->pid);
   kf__pid_list below = {0};
-  if (child->may_fork && kf__proc_descendants(child->pid, &below, NULL) == KF_OK) {
+  if (child->may_fork && kf__proc_descendants(child->pid, &below, NULL) == KF_OK)
     child->over_processes = below.count > KF_CHILD_PROCESSES_MAX;
-    for (int i = 0; i < below.count && child->rss_bytes > 0; i++) {
-      int64_t bytes = kf__proc_rss_bytes(below.pids[i]);
-      if (bytes > 0) sum += bytes;
-    }
-    kf_free(below.pids);
-  }
-  child->over_memory = child->rss_bytes > 0 && sum > child->rss_bytes && !child->over_processes;
+  int64_t limit = child->rss_bytes;
+  child->over_memory = limit > 0 && !child->over_processes && tree_bytes(child->pid, &below, limit) > limit;
+  kf_free(below.pids);
 }
 
 static struct {
