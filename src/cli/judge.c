@@ -124,9 +124,8 @@ const kf_evaluator *kf_judge_evaluator(const kf_judge *judge) {
 static kf_status no_such_device(const kf_device_info *devices, int count, const char *wanted, kf_err *err) {
   if (count == 0 || wanted == NULL) {
     kf_fail(err, KF_ENODEV,
-            count == 0
-                ? "there is no device on this machine"
-                : "there is no device that runs this language and is judged on (this version: CPU devices)");
+            count == 0 ? "there is no device on this machine"
+                       : "no device here runs this language; this version judges on CPU devices only");
     return kf_err_hint(err, KF_ENODEV, "`kf doctor` says what is missing and how to get it");
   }
   kf_status status = kf_fail(err, KF_ENODEV, "device \"%.60s\": not on this machine", wanted);
