@@ -108,12 +108,12 @@ static kf_status warm_up(kf__race *race, kf_race_case *cases, int ncases, kf_err
 
 /* The call of a side whose wall time is the (lower) median. */
 static const kf__call *median_call(const kf__call *calls, int count) {
-  int64_t walls[KF_RACE_CALLS_MAX];
+  int64_t walls[KF_RACE_CALLS_MAX] = {0};
   for (int i = 0; i < count; i++)
     walls[i] = calls[i].wall_ns;
   int64_t median = kf_median_i64(walls, count);
   int at = 0;
-  while (calls[at].wall_ns != median)
+  while (at < count - 1 && walls[at] != median)
     at++;
   return &calls[at];
 }

@@ -89,9 +89,10 @@ typedef struct kf_task {
   int nargs;
   kf_compare compare[KF_ARGS_MAX]; /* by argument; meaningful for out and inout */
   kf_error_kind error_kind;
-  const kf_expr *error_depth;                /* linear: K over symbols */
-  const kf_expr *operations;                 /* arithmetic of one call over symbols; NULL: not said */
-  bool determinism_tolerance;                /* false: bitwise */
+  const kf_expr *error_depth; /* linear: K over symbols */
+  const kf_expr *operations;  /* arithmetic of one call over symbols; NULL: not said */
+  bool determinism_tolerance; /* false: bitwise */
+  bool measure_defaulted;     /* task.yaml has no `measure`: the one case is made of the symbols' defaults */
   const kf_task_file *kernel[KF_LANG_COUNT]; /* NULL if the language has none */
   const kf_task_file *seeds[KF_LANG_COUNT][KF_SEEDS_MAX];
   int nseeds[KF_LANG_COUNT];
@@ -104,7 +105,6 @@ typedef struct kf_task {
   int nparams;
   kf_case check[KF_CASES_MAX], measure[KF_CASES_MAX];
   int ncheck, nmeasure;
-  bool measure_defaulted;    /* task.yaml has no `measure`: the one case is made of the symbols' defaults */
   const kf_task_file *files; /* every file the task names, each once */
   int nfiles;
   kf_hash id;      /* SHA-256 of the canonical JSON, file hashes included */

@@ -112,7 +112,7 @@ static int64_t draw_symbol(drawing *d, kf_shape_kind kind, int symbol, const kf_
   case KF_SHAPE_LIMIT: /* its large symbol is set afterwards */
     return clamp(s, first_value(s) + (int64_t)(kf_rng_u32(&d->rng) & 1) * s->multiple_of);
   case KF_SHAPE_OFF_BY_ONE:
-    return draw_beside(d, s, named->values[symbol]);
+    return draw_beside(d, s, named ? named->values[symbol] : s->initial);
   case KF_SHAPE_PRIME:
     return draw_prime(d, s, top);
   case KF_SHAPE_ROUND:
