@@ -138,7 +138,7 @@ static kf_status new_content(kf_inputs *inputs, uint64_t seed, kf_err *err) {
 
 /* The rounds of one case; fills its part of the sample. */
 static kf_status rounds(kf__race *race, kf_race_case *c, int index, kf_sample *sample, kf_err *err) {
-  kf__call calls[2][KF_RACE_CALLS_MAX];
+  kf__call calls[2][KF_RACE_CALLS_MAX] = {0};
   int sides = c->opponent.runner ? 2 : 1;
   /* Each round compares some of the outputs, one compares all of them. */
   int whole = (int)kf_rng_below(&race->rng, (uint64_t)c->calls);
