@@ -10,7 +10,6 @@ A/A: a kernel against a renamed copy of itself, N times, idle and with a spinner
 the share that the stopping rule detects in blocks drawn again from that series (95 % interval, Wilson).
 """
 import argparse
-import hashlib
 import json
 import math
 import multiprocessing
@@ -18,8 +17,11 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "eval"))
+import wireclient  # noqa: E402
 
 TASKS = pathlib.Path(__file__).resolve().parent.parent / "tasks"
 LOOKS = (8, 12, 24, 48)
@@ -48,47 +50,24 @@ class Load:
             process.join()
 
 
-class Evaluator:
+class Evaluator(wireclient.Evaluator):
     def __init__(self, program, settings):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.hello = json.loads(self.process.stdout.readline())
-        self.blobs, self.number = {}, 0
-        if settings:
-            self.send({"op": "hello", "protocol": self.hello["protocol"], "settings": settings})
-
-    def send(self, message):
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
+        super().__init__(program, settings=settings or None)
+        self.number = 0
 
     def add(self, data):
-        name = hashlib.sha256(data).hexdigest()
-        self.blobs[name] = data
-        return name
+        self.blobs[wireclient.sha(data)] = data
+        return wireclient.sha(data)
 
-    def judge(self, task, candidate, against=None, **fields):
+    def race(self, task, candidate, against, **fields):
         self.number += 1
-        side = lambda source: {"source": self.add(source.encode()), "binding": ""}
-        self.send({"op": "judge", "id": self.number, "task": task, "device": self.hello["devices"][0]["id"], "stage": 2,
-                   "candidate": side(candidate), "against": side(against) if against else None, **fields})
-        while True:
-            line = self.process.stdout.readline()
-            if not line:
-                raise SystemExit("bench_race: kf-eval ended")
-            message = json.loads(line)
-            if message["op"] == "need":
-                for name in message["sha256"]:
-                    data = self.blobs[name]
-                    head = json.dumps({"op": "put", "sha256": name, "size": len(data)}).encode()
-                    self.process.stdin.write(head + b"\n" + data)
-                self.process.stdin.flush()
-            elif message["op"] == "result":
-                if "verdict" not in message:
-                    raise SystemExit(f"bench_race: {message}")
-                return message["verdict"]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
+        source = self.add(candidate.encode())
+        opponent = {"source": self.add(against.encode()), "binding": ""}
+        self.judge(self.number, source, task=task, against=opponent, **fields)
+        message = self.result(self.number)
+        if "verdict" not in message:
+            raise SystemExit(f"bench_race: {message}")
+        return message["verdict"]
 
 
 # ---- kernels ----
@@ -167,7 +146,7 @@ class Contest:
 
     def race(self, candidate, **fields):
         begun = time.monotonic()
-        verdict = self.evaluator.judge(self.task, candidate, self.base, verified=True, **fields)
+        verdict = self.evaluator.race(self.task, candidate, self.base, verified=True, **fields)
         return verdict, time.monotonic() - begun
 
 

@@ -14,12 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { LATE_MAX_MS = 300 }; /* each process has a shadow to be unmapped, which takes longer than ours */
-#else
-enum { LATE_MAX_MS = 100 };
-#endif
-enum { TRIES = 3 };
+enum { TRIES = 3, LATE_MAX_MS = 100 };
 
 #define SYSCALL                                                                                              \
   "long sys(long n, long a, long b, long c, long d) {\n"                                                     \

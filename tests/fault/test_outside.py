@@ -118,8 +118,8 @@ class Judge(Stage):
         if not self.e.hello["upper"].startswith("namespaces("):
             self.skipTest("no namespaces here: what a builder has started outlives a killed judge: " + self.e.hello["upper"])
         self.kill_judge_during(
-            attack("for (int i = 0; i < 5; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0); for (;;) sys(34, 0, 0, 0, 0);"),
-            lambda roles: roles.count("builder") > 5)
+            attack("for (int i = 0; i < 10; i++) if (sys(57, 0, 0, 0, 0) == 0) for (;;) sys(34, 0, 0, 0, 0); for (;;) sys(34, 0, 0, 0, 0);"),
+            lambda roles: roles.count("builder") > 8)
 
 
 class Disk(Fails):
