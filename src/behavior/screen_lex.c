@@ -155,7 +155,8 @@ static kf_status lex_number(lexer *l) {
 
 static bool is_trigraph(lexer *l) {
   lexer copy = *l;
-  if (take(&copy) != '?' || take(&copy) != '?') return false;
+  for (int i = 0; i < 2; i++)
+    if (take(&copy) != '?') return false;
   int third = take(&copy);
   return third && strchr("=/'()!<>-", third);
 }

@@ -214,7 +214,23 @@ static kf_status admit_task(check *c, kf_err *err) {
 /* Standard deviation of one block of a race of a kernel against itself: the half-width of its interval is
  * about 0.8 of it at 12 blocks (ranks 3 and 10: the normal scores of (3 - 3/8) / (12 + 1/4) are +-0.79). */
 static double block_sigma(const kf_race_result *race) {
-  return (double)(race->high_nano - race->low_nano) * 0.5e-9 / 0.79;
+  return ((double)race->high_nano - (double)race->low_nano) * 0.5e-9 / 0.79;
+}
+
+/* On a busy machine so many blocks may have been dropped that the interval has no bounds. */
+static kf_status print_no_noise(const check *c, const kf_race_result *race, kf_err *err) {
+  if (c->cli->common.json) {
+    json_t *object = NULL;
+    KF_TRY(kf_json_pack(&object, err, "{s:s, s:s, s:s, s:i, s:i, s:s}", "task", c->task->name, "candidate",
+                        c->fastest->path, "check", "noise", "blocks", race->blocks, "dropped", race->dropped,
+                        "why", race->why));
+    return kf_out_json(object, err);
+  }
+  KF_CLEANUP(kf_buf_done) kf_buf buf;
+  kf_buf_init(&buf, KF_OUTPUT_MAX);
+  KF_TRY(kf_buf_printf(&buf, err, "noise: not known, the machine is too busy: %d blocks used, %d dropped\n",
+                       race->blocks, race->dropped));
+  return kf_out_buf(&buf, err);
 }
 
 /* The gain that a race of so many blocks sees four times of five (docs/internals/evaluator.md, T13). */
@@ -224,6 +240,8 @@ static double detectable(double sigma, int blocks, double delta) {
 }
 
 static kf_status print_noise(const check *c, const kf_verdict *verdict, kf_err *err) {
+  if (verdict->race.low_nano == INT64_MIN || verdict->race.high_nano == INT64_MAX)
+    return print_no_noise(c, &verdict->race, err);
   double sigma = block_sigma(&verdict->race), delta = c->cli->settings.measure_delta;
   double few = detectable(sigma, NOISE_BLOCKS, delta);
   double full = detectable(sigma, BLOCKS_OF_A_FULL_RACE, delta);

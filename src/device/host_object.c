@@ -154,7 +154,7 @@ static bool check_writable(object *o) {
 }
 
 static bool check_segments(object *o) {
-  Elf64_Ehdr header;
+  Elf64_Ehdr header = {0};
   if (!check_header(o, &header)) return false;
   for (unsigned i = 0; i < header.e_phnum; i++) {
     Elf64_Phdr segment;

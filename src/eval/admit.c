@@ -62,8 +62,12 @@ static kf_status oracle(admission_run *run, kf_inputs *inputs, int precision,
 
 /* First element whose bits differ; -1 if none does. */
 static int64_t first_change(const double *a, const double *b, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    if (memcmp(&a[i], &b[i], sizeof a[i]) != 0) return i;
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t bits[2];
+    memcpy(&bits[0], &a[i], sizeof bits[0]);
+    memcpy(&bits[1], &b[i], sizeof bits[1]);
+    if (bits[0] != bits[1]) return i;
+  }
   return -1;
 }
 

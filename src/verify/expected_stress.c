@@ -28,7 +28,7 @@ static bool agree(kf_type type, double want, double other) {
 static void mask_classes(const kf_inputs *inputs, const kf_expected *expected,
                          double *const other[KF_ARGS_MAX]) {
   for (int a = 0; a < inputs->task->nargs; a++) {
-    if (!expected->slack[a] || !other[a]) continue;
+    if (!expected->slack[a] || !expected->want[a] || !other[a]) continue;
     for (int64_t i = 0; i < inputs->elements[a]; i++)
       if (!agree(inputs->task->args[a].type, expected->want[a][i], other[a][i]))
         expected->slack[a][i] = HUGE_VAL;
@@ -64,9 +64,11 @@ static kf_status allow_flush(const kf_expected_source *source, kf_inputs *inputs
   kf_inputs_flush(inputs);
   KF_TRY(kf__expected_run(source, inputs, 64, flushed, err));
   mask_classes(inputs, expected, flushed);
-  for (int a = 0; a < inputs->task->nargs; a++)
-    for (int64_t i = 0; expected->slack[a] && i < inputs->elements[a]; i++)
+  for (int a = 0; a < inputs->task->nargs; a++) {
+    if (!expected->slack[a] || !expected->want[a] || !flushed[a]) continue;
+    for (int64_t i = 0; i < inputs->elements[a]; i++)
       raise(&expected->slack[a][i], 2 * fabs(flushed[a][i] - expected->want[a][i]));
+  }
   kf__expected_free_arrays(flushed);
   return kf_inputs_fill(inputs, expected->seed, expected->family, err);
 }

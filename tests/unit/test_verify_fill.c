@@ -371,7 +371,7 @@ static void test_verify_fill__stress_families_have_one_class(void **state) {
   assert_true(c.least > 1024 - 5 && c.largest < 1024 + 5 && c.largest > c.least + 4);
   fill_ok(KF_TYPE_F32, normal_fill, 0, 5, KF_FAMILY_ALTERNATING, data, COUNT);
   for (int i = 0; i < COUNT; i++)
-    assert_true(fabs(data[i] - (i % 2 ? -4096 : 4096)) <= 1);
+    assert_true(fabsf(data[i] - (i % 2 ? -4096.0f : 4096.0f)) <= 1);
 }
 
 static void test_verify_fill__specials_are_at_their_place_of_the_first_argument(void **state) {

@@ -49,7 +49,7 @@ static void test_verify_rewrite__changes_one_line_in_256(void **state) {
     rewrite(&inputs, 1000 + (uint64_t)round); /* not the seed of the fill */
     int lines = 0;
     for (int line = 0; line * 16 < N; line++) {
-      int changed = memcmp(x + line * 16, before + line * 16, 64) != 0;
+      int changed = memcmp((const char *)x + line * 64, (const char *)before + line * 64, 64) != 0;
       lines += changed;
       touched[line] += changed;
     }
